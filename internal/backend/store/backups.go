@@ -28,10 +28,10 @@ func (t *Tx) nowSQL() string {
 // Take takes a hold.
 func (h BackupHolds) Take(ctx context.Context, id string, ttl time.Duration) error {
 	return h.s.InTx(ctx, func(tx *Tx) error {
-		if _, err := tx.affected(ctx, "remove dead holds", `DELETE FROM backup_hold WHERE ends_at <= `+tx.nowSQL()); err != nil {
+		if _, err := tx.Exec(ctx, "remove dead holds", `DELETE FROM backup_hold WHERE ends_at <= `+tx.nowSQL()); err != nil {
 			return err
 		}
-		_, err := tx.affected(ctx, "hold deletions", `
+		_, err := tx.Exec(ctx, "hold deletions", `
 			INSERT INTO backup_hold (id, ends_at) VALUES ($1, `+tx.nowSQL()+` + $2)`, id, ttl.Milliseconds())
 		return err
 	})
@@ -42,7 +42,7 @@ func (h BackupHolds) Take(ctx context.Context, id string, ttl time.Duration) err
 func (h BackupHolds) Renew(ctx context.Context, id string, ttl time.Duration) (bool, error) {
 	var n int64
 	err := h.s.InTx(ctx, func(tx *Tx) (err error) {
-		n, err = tx.affected(ctx, "hold deletions", `
+		n, err = tx.Exec(ctx, "hold deletions", `
 			UPDATE backup_hold SET ends_at = `+tx.nowSQL()+` + $2 WHERE id = $1 AND ends_at > `+tx.nowSQL(), id, ttl.Milliseconds())
 		return err
 	})
@@ -52,7 +52,7 @@ func (h BackupHolds) Renew(ctx context.Context, id string, ttl time.Duration) (b
 // Release ends a hold.
 func (h BackupHolds) Release(ctx context.Context, id string) error {
 	return h.s.InTx(ctx, func(tx *Tx) error {
-		_, err := tx.affected(ctx, "release deletions", `DELETE FROM backup_hold WHERE id = $1`, id)
+		_, err := tx.Exec(ctx, "release deletions", `DELETE FROM backup_hold WHERE id = $1`, id)
 		return err
 	})
 }
@@ -63,9 +63,9 @@ const lastBackup = "backup"
 // RecordBackup records that a backup which began at this time is complete.
 func RecordBackup(ctx context.Context, s *Store, began time.Time) error {
 	return s.InTx(ctx, func(tx *Tx) error {
-		_, err := tx.affected(ctx, "note backup", `
+		_, err := tx.Exec(ctx, "note backup", `
 			INSERT INTO periodic_job (name, begun_at) VALUES ($1, $2)
-			ON CONFLICT (name) DO UPDATE SET begun_at = excluded.begun_at WHERE periodic_job.begun_at < excluded.begun_at`, lastBackup, millis(began))
+			ON CONFLICT (name) DO UPDATE SET begun_at = excluded.begun_at WHERE periodic_job.begun_at < excluded.begun_at`, lastBackup, Millis(began))
 		return err
 	})
 }
@@ -77,7 +77,7 @@ func LastBackup(ctx context.Context, s *Store) (time.Time, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, nil
 	}
-	return fromMillis(began), wrap("find the last backup", err)
+	return FromMillis(began), Wrap("find the last backup", err)
 }
 
 // BackupRuns reports whether a backup runs. Whoever removes objects of a video asks last, with the video
@@ -85,5 +85,5 @@ func LastBackup(ctx context.Context, s *Store) (time.Time, error) {
 func BackupRuns(ctx context.Context, tx *Tx) (bool, error) {
 	var n int
 	err := tx.db.QueryRowContext(ctx, `SELECT count(*) FROM backup_hold WHERE ends_at > `+tx.nowSQL()).Scan(&n)
-	return n > 0, wrap("look for backups", err)
+	return n > 0, Wrap("look for backups", err)
 }

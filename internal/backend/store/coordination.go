@@ -12,7 +12,7 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	}
 	var now time.Time
 	err := s.db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&now)
-	return now, wrap("ask for the time", err)
+	return now, Wrap("ask for the time", err)
 }
 
 // AcquireRunOnce is a run-once lock for periodic jobs: of all processes that share
@@ -28,10 +28,10 @@ func (s *Store) AcquireRunOnce(ctx context.Context, job string, every time.Durat
 		// after exactly that time. A time far ahead was written before the clock was
 		// turned back.
 		due, wrong := now.Add(time.Second-every), now.Add(every)
-		n, err := tx.affected(ctx, "acquire run-once lock", `
+		n, err := tx.Exec(ctx, "acquire run-once lock", `
 			INSERT INTO periodic_job (name, begun_at) VALUES ($1, $2)
 			ON CONFLICT (name) DO UPDATE SET begun_at = $2 WHERE periodic_job.begun_at <= $3 OR periodic_job.begun_at > $4`,
-			job, millis(now), millis(due), millis(wrong))
+			job, Millis(now), Millis(due), Millis(wrong))
 		acquired = n > 0
 		return err
 	})
@@ -43,11 +43,11 @@ func (s *Store) AcquireRunOnce(ctx context.Context, job string, every time.Durat
 func (s *Store) Identity(ctx context.Context, fresh string) (string, error) {
 	var id string
 	err := s.InTx(ctx, func(tx *Tx) error {
-		if _, err := tx.affected(ctx, "identify the database", `
+		if _, err := tx.Exec(ctx, "identify the database", `
 			INSERT INTO database_identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, fresh); err != nil {
 			return err
 		}
-		return wrap("identify the database", tx.db.QueryRowContext(ctx, `SELECT id FROM database_identity`).Scan(&id))
+		return Wrap("identify the database", tx.db.QueryRowContext(ctx, `SELECT id FROM database_identity`).Scan(&id))
 	})
 	return id, err
 }
@@ -64,5 +64,5 @@ func (s *Store) Place(ctx context.Context) (string, error) {
 	if err != nil { // some providers keep it from their customers
 		err = s.pool.QueryRow(ctx, number).Scan(&place)
 	}
-	return place, wrap("locate the database", err)
+	return place, Wrap("locate the database", err)
 }

@@ -58,7 +58,7 @@ func scanDelivery(row *sql.Rows) (d Delivery, err error) {
 	if err := row.Scan(&d.ID, &d.Webhook, &d.Event, &d.Tenant, &d.Type, &d.Video, &d.State, &d.Tries, &attempts, &created, &next, &lease); err != nil {
 		return d, err
 	}
-	d.CreatedAt, d.NextAt, d.Lease = fromMillis(created), fromMillis(next), lease.String
+	d.CreatedAt, d.NextAt, d.Lease = FromMillis(created), FromMillis(next), lease.String
 	if err := json.Unmarshal([]byte(attempts), &d.Attempts); err != nil {
 		return d, fmt.Errorf("attempts of delivery %s: %w", d.ID, err)
 	}
@@ -74,18 +74,18 @@ func (w Webhooks) Deliveries(ctx context.Context, webhook string, state Delivery
 		where += fmt.Sprintf(` AND state = $%d`, len(args))
 	}
 	if after != (video.Cursor{}) {
-		args = append(args, millis(after.CreatedAt), after.ID)
+		args = append(args, Millis(after.CreatedAt), after.ID)
 		where += fmt.Sprintf(` AND (created_at, id) < ($%d, $%d)`, len(args)-1, len(args))
 	}
 	args = append(args, limit)
-	return collect(ctx, w.s.queries, "list deliveries", scanDelivery,
+	return Collect(ctx, w.s.Queries, "list deliveries", scanDelivery,
 		`SELECT `+deliveryColumns+` FROM webhook_delivery WHERE `+where+
 			fmt.Sprintf(` ORDER BY created_at DESC, id DESC LIMIT $%d`, len(args)), args...)
 }
 
 // Delivery returns a delivery of a tenant.
 func (w Webhooks) Delivery(ctx context.Context, tenant video.Tenant, id string) (Delivery, error) {
-	found, err := collect(ctx, w.s.queries, "read delivery", scanDelivery,
+	found, err := Collect(ctx, w.s.Queries, "read delivery", scanDelivery,
 		`SELECT `+deliveryColumns+` FROM webhook_delivery WHERE id = $1 AND tenant = $2`, id, tenant)
 	if err == nil && len(found) == 0 {
 		return Delivery{}, DeliveryNotFound()
@@ -118,7 +118,7 @@ func (w Webhooks) Send(ctx context.Context, h Webhook, e Event, most int) (sent 
 
 // hasOpen reports whether that many deliveries to a webhook are not finished.
 func (t *Tx) hasOpen(ctx context.Context, h Webhook, n int) (bool, error) {
-	found, err := collect(ctx, t.queries, "find open deliveries", func(row *sql.Rows) (id string, err error) {
+	found, err := Collect(ctx, t.Queries, "find open deliveries", func(row *sql.Rows) (id string, err error) {
 		err = row.Scan(&id)
 		return id, err
 	}, `SELECT id FROM webhook_delivery WHERE webhook_id = $1 AND state = $2 LIMIT $3`, h.ID, h.unfinishedState(), n)
@@ -131,9 +131,9 @@ func (w Webhooks) Replay(ctx context.Context, h Webhook, id string, now time.Tim
 		if w.s.onEvents != nil {
 			tx.OnCommit(w.s.onEvents)
 		}
-		n, err := tx.affected(ctx, "replay delivery", `
+		n, err := tx.Exec(ctx, "replay delivery", `
 			UPDATE webhook_delivery SET state = $1, tries = 0, next_at = $2, lease = NULL WHERE id = $3 AND webhook_id = $4`,
-			h.unfinishedState(), millis(now), id, h.ID)
+			h.unfinishedState(), Millis(now), id, h.ID)
 		if err == nil && n == 0 {
 			return DeliveryNotFound()
 		}
@@ -161,25 +161,25 @@ func (w Webhooks) OldestPending(ctx context.Context) (time.Time, error) {
 }
 
 func (w Webhooks) earliestTime(ctx context.Context, query string) (time.Time, error) {
-	found, err := collect(ctx, w.s.queries, "find a delivery", func(row *sql.Rows) (at sql.NullInt64, err error) {
+	found, err := Collect(ctx, w.s.Queries, "find a delivery", func(row *sql.Rows) (at sql.NullInt64, err error) {
 		err = row.Scan(&at)
 		return at, err
 	}, query)
 	if err != nil || len(found) == 0 {
 		return time.Time{}, err
 	}
-	return fromMillis(found[0]), nil
+	return FromMillis(found[0]), nil
 }
 
 // Lanes lists at most limit webhooks that have pending deliveries, in the order of their
 // ids from after on. It jumps from webhook to webhook, so that one with a million of
 // deliveries costs no more than another.
 func (w Webhooks) Lanes(ctx context.Context, after string, now time.Time, limit int) ([]Lane, error) {
-	return w.s.queries.dueWebhooks(ctx, after, now, limit)
+	return w.s.Queries.dueWebhooks(ctx, after, now, limit)
 }
 
-func (q queries) dueWebhooks(ctx context.Context, after string, now time.Time, limit int) ([]Lane, error) {
-	return collect(ctx, q, "find due deliveries", func(row *sql.Rows) (l Lane, err error) {
+func (q Queries) dueWebhooks(ctx context.Context, after string, now time.Time, limit int) ([]Lane, error) {
+	return Collect(ctx, q, "find due deliveries", func(row *sql.Rows) (l Lane, err error) {
 		var tenant, head sql.NullString
 		var tries sql.NullInt64
 		err = row.Scan(&l.Webhook, &head, &tenant, &tries)
@@ -197,7 +197,7 @@ func (q queries) dueWebhooks(ctx context.Context, after string, now time.Time, l
 		                             WHERE f.state = 'pending' AND f.webhook_id = lane.webhook_id AND f.next_at <= $2
 		                             ORDER BY f.next_at LIMIT 1) AS head
 		          FROM lane WHERE webhook_id IS NOT NULL LIMIT $3) AS chosen
-		  LEFT JOIN webhook_delivery AS d ON d.id = chosen.head`, after, millis(now), limit)
+		  LEFT JOIN webhook_delivery AS d ON d.id = chosen.head`, after, Millis(now), limit)
 }
 
 // Claim leases those of the deliveries that are still due, until the given time. If
@@ -219,7 +219,7 @@ type condition struct {
 }
 
 func claimDue(ids []string) condition {
-	in, arg := idSubquery(4, ids)
+	in, arg := IDList(4, ids)
 	return condition{`state = 'pending' AND next_at <= $3 AND id IN ` + in, []any{arg}}
 }
 
@@ -237,8 +237,8 @@ func (w Webhooks) claim(ctx context.Context, which condition, lease string, now,
 }
 
 func (Webhooks) claimIn(ctx context.Context, tx *Tx, which condition, lease string, now, until time.Time) ([]Delivery, error) {
-	args := append([]any{lease, millis(until), millis(now)}, which.args...)
-	return collect(ctx, tx.queries, "claim deliveries", scanDelivery,
+	args := append([]any{lease, Millis(until), Millis(now)}, which.args...)
+	return Collect(ctx, tx.Queries, "claim deliveries", scanDelivery,
 		`UPDATE webhook_delivery SET lease = $1, next_at = $2 WHERE `+which.where+` RETURNING `+deliveryColumns, args...)
 }
 
@@ -281,13 +281,13 @@ func (t *Tx) conclude(ctx context.Context, c Conclusion) error {
 	if err != nil {
 		return fmt.Errorf("store attempts of %s: %w", c.Delivery.ID, err)
 	}
-	n, err := t.affected(ctx, "conclude delivery", `
+	n, err := t.Exec(ctx, "conclude delivery", `
 		UPDATE webhook_delivery SET state = $1, tries = $2, attempts = $3, next_at = $4, lease = NULL
-		 WHERE id = $5 AND lease = $6`, c.State, c.Tries, string(text), millis(c.NextAt), c.Delivery.ID, c.Delivery.Lease)
+		 WHERE id = $5 AND lease = $6`, c.State, c.Tries, string(text), Millis(c.NextAt), c.Delivery.ID, c.Delivery.Lease)
 	if err != nil || n == 0 || c.Disable == "" {
 		return err
 	}
-	if _, err := t.affected(ctx, "disable webhook", `
+	if _, err := t.Exec(ctx, "disable webhook", `
 		UPDATE webhook SET enabled = FALSE, disabled_reason = $1 WHERE id = $2`, c.Disable, c.Delivery.Webhook); err != nil {
 		return err
 	}
@@ -304,8 +304,8 @@ func (w Webhooks) ReleaseLeases(ctx context.Context, now time.Time) error {
 }
 
 func (t *Tx) releaseLeases(ctx context.Context, now time.Time) error {
-	_, err := t.affected(ctx, "release leases", `
-		UPDATE webhook_delivery SET lease = NULL, next_at = $1 WHERE lease > ''`, millis(now))
+	_, err := t.Exec(ctx, "release leases", `
+		UPDATE webhook_delivery SET lease = NULL, next_at = $1 WHERE lease > ''`, Millis(now))
 	return err
 }
 
@@ -321,9 +321,9 @@ func (w Webhooks) RemoveOld(ctx context.Context, before time.Time, limit int) (m
 
 func (t *Tx) removeOld(ctx context.Context, before time.Time, limit int) (more bool, err error) {
 	for _, table := range []string{"webhook_delivery", "webhook_event"} {
-		n, err := t.affected(ctx, "remove old events", `
+		n, err := t.Exec(ctx, "remove old events", `
 			DELETE FROM `+table+` WHERE id IN (
-			SELECT id FROM `+table+` WHERE created_at < $1 ORDER BY created_at LIMIT $2)`, millis(before), limit)
+			SELECT id FROM `+table+` WHERE created_at < $1 ORDER BY created_at LIMIT $2)`, Millis(before), limit)
 		if err != nil {
 			return false, err
 		}

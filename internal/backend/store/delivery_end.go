@@ -18,8 +18,8 @@ func (t *Tx) endOpen(ctx context.Context, webhook string, limit int) error {
 }
 
 func (t *Tx) endLater(ctx context.Context, webhook string) error {
-	_, err := t.affected(ctx, "end deliveries later", `
-		INSERT INTO webhook_ending (id, began_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, webhook, millis(t.now()))
+	_, err := t.Exec(ctx, "end deliveries later", `
+		INSERT INTO webhook_ending (id, began_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, webhook, Millis(t.now()))
 	return err
 }
 
@@ -28,7 +28,7 @@ func (t *Tx) endLater(ctx context.Context, webhook string) error {
 // for somebody who has just concluded a delivery.
 func (t *Tx) failOpen(ctx context.Context, webhook string, limit int) (more bool, err error) {
 	for _, state := range openStates {
-		ended, err := t.affected(ctx, "end deliveries", `
+		ended, err := t.Exec(ctx, "end deliveries", `
 			UPDATE webhook_delivery SET state = 'failed', next_at = NULL, lease = NULL
 			 WHERE state = $2 AND id IN (SELECT id FROM webhook_delivery WHERE webhook_id = $1 AND state = $2 LIMIT $3)`, webhook, state, limit)
 		if err != nil {
@@ -49,11 +49,11 @@ func (t *Tx) failOpen(ctx context.Context, webhook string, limit int) (more bool
 // once. It reports whether there may be more. Whoever sends does not wait for it: nothing is sent to a
 // webhook that is disabled.
 func (w Webhooks) EndDeliveries(ctx context.Context, limit int) (more bool, err error) {
-	return w.takeStep(ctx, queries.endingWebhooks, (*Tx).endDeliveries, limit)
+	return w.takeStep(ctx, Queries.endingWebhooks, (*Tx).endDeliveries, limit)
 }
 
 // endingWebhooks returns the first webhook whose deliveries have to be ended, if there is one.
-func (q queries) endingWebhooks(ctx context.Context) ([]string, error) {
+func (q Queries) endingWebhooks(ctx context.Context) ([]string, error) {
 	return q.queryNames(ctx, `SELECT id FROM webhook_ending WHERE id > '' ORDER BY id LIMIT 1`)
 }
 
@@ -63,7 +63,7 @@ func (t *Tx) endDeliveries(ctx context.Context, limit int) (more bool, err error
 		return false, err
 	}
 	// Of several processes, one waits here for the other, as does whoever changes the webhook.
-	disabled, err := t.affected(ctx, "lock ending webhook", `UPDATE webhook SET tenant = tenant WHERE id = $1 AND NOT enabled`, ids[0])
+	disabled, err := t.Exec(ctx, "lock ending webhook", `UPDATE webhook SET tenant = tenant WHERE id = $1 AND NOT enabled`, ids[0])
 	if err != nil {
 		return false, err
 	}
@@ -84,6 +84,6 @@ func (t *Tx) endRest(ctx context.Context, webhook string, limit int) (more bool,
 }
 
 func (t *Tx) forgetEnding(ctx context.Context, webhook string) error {
-	_, err := t.affected(ctx, "finish ending deliveries", `DELETE FROM webhook_ending WHERE id = $1`, webhook)
+	_, err := t.Exec(ctx, "finish ending deliveries", `DELETE FROM webhook_ending WHERE id = $1`, webhook)
 	return err
 }

@@ -32,9 +32,9 @@ const (
 // intervention by an operator, system, rolled back because of a conflict.
 var pgTransient = []string{"08", "53", "57", "58", "40"}
 
-// wrap adds what was being done, and classifies the error: a transient one is worth
+// Wrap adds what was being done, and classifies the error: a transient one is worth
 // another try, any other is a mistake of ours.
-func wrap(op string, err error) error {
+func Wrap(op string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}

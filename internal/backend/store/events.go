@@ -36,10 +36,10 @@ func (t *Tx) emitResolutionReady(ctx context.Context, id video.ResolutionID) err
 	e := emission{kind: video.EventResolutionReady}
 	err := t.db.QueryRowContext(ctx, `SELECT video_id, name FROM resolution WHERE id = $1`, id).Scan(&e.video, &e.resolution)
 	if err != nil {
-		return wrap("find video of resolution", err)
+		return Wrap("find video of resolution", err)
 	}
-	n, err := t.affected(ctx, "note playable video", `
-		UPDATE video SET playable_at = $1 WHERE id = $2 AND playable_at IS NULL`, millis(t.now()), e.video)
+	n, err := t.Exec(ctx, "note playable video", `
+		UPDATE video SET playable_at = $1 WHERE id = $2 AND playable_at IS NULL`, Millis(t.now()), e.video)
 	if n > 0 {
 		t.Emit(video.EventPlayable, e.video)
 	}
@@ -131,7 +131,7 @@ func (t *Tx) webhooksOf(ctx context.Context, id video.ID) ([]Webhook, error) {
 		w.Events = splitEvents(events)
 		return w, err
 	}
-	return collect(ctx, t.queries, "find webhooks", scan, `
+	return Collect(ctx, t.Queries, "find webhooks", scan, `
 		SELECT id, tenant, events, pull FROM webhook
 		 WHERE tenant = (SELECT tenant FROM video WHERE id = $1) AND enabled`, id)
 }
@@ -176,9 +176,9 @@ func (t *Tx) insertEvent(ctx context.Context, e Event, hooks []Webhook) error {
 		return fmt.Errorf("record %s of %s: %w", e.Type, e.Video, err)
 	}
 	e.ID = uuid.Must(uuid.NewV7()).String()
-	if _, err := t.affected(ctx, "record event", `
+	if _, err := t.Exec(ctx, "record event", `
 		INSERT INTO webhook_event (id, type, video_id, created_at, snapshot) VALUES ($1, $2, $3, $4, $5)`,
-		e.ID, e.Type, e.Video, millis(e.CreatedAt), string(text)); err != nil {
+		e.ID, e.Type, e.Video, Millis(e.CreatedAt), string(text)); err != nil {
 		return err
 	}
 	var rows []string
@@ -186,9 +186,9 @@ func (t *Tx) insertEvent(ctx context.Context, e Event, hooks []Webhook) error {
 	for _, h := range hooks {
 		n := len(args)
 		rows = append(rows, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7, n+8, n+8))
-		args = append(args, uuid.Must(uuid.NewV7()).String(), h.ID, e.ID, h.Tenant, e.Type, e.Video, h.unfinishedState(), millis(e.CreatedAt))
+		args = append(args, uuid.Must(uuid.NewV7()).String(), h.ID, e.ID, h.Tenant, e.Type, e.Video, h.unfinishedState(), Millis(e.CreatedAt))
 	}
-	_, err = t.affected(ctx, "record deliveries", `
+	_, err = t.Exec(ctx, "record deliveries", `
 		INSERT INTO webhook_delivery (id, webhook_id, event_id, tenant, type, video_id, state, created_at, next_at)
 		VALUES `+strings.Join(rows, ", "), args...)
 	return err
@@ -197,16 +197,16 @@ func (t *Tx) insertEvent(ctx context.Context, e Event, hooks []Webhook) error {
 // Events returns those of the events that exist. One that cannot be read says so itself: it must not
 // keep the others from their receivers.
 func (w Webhooks) Events(ctx context.Context, ids []string) (map[string]Event, error) {
-	in, arg := idSubquery(1, ids)
+	in, arg := IDList(1, ids)
 	all := make(map[string]Event, len(ids))
-	_, err := collect(ctx, w.s.queries, "read events", func(row *sql.Rows) (none struct{}, err error) {
+	_, err := Collect(ctx, w.s.Queries, "read events", func(row *sql.Rows) (none struct{}, err error) {
 		var e Event
 		var at sql.NullInt64
 		var text string
 		if err := row.Scan(&e.ID, &e.Type, &e.Video, &at, &text); err != nil {
 			return none, err
 		}
-		e.CreatedAt = fromMillis(at)
+		e.CreatedAt = FromMillis(at)
 		if err := json.Unmarshal([]byte(text), &e.Snapshot); err != nil {
 			e.Snapshot, e.Damaged = Snapshot{}, fmt.Errorf("read event %s: %w", e.ID, err)
 		}

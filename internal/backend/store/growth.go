@@ -22,7 +22,7 @@ type Growth struct {
 // GrowthOf returns the growth of a video in s.
 func GrowthOf(ctx context.Context, s *Store, id video.ID) (Growth, error) { return s.growth(ctx, id) }
 
-func (q queries) growth(ctx context.Context, id video.ID) (Growth, error) {
+func (q Queries) growth(ctx context.Context, id video.ID) (Growth, error) {
 	var g Growth
 	err := q.db.QueryRowContext(ctx, `
 		SELECT status, deleted_at IS NOT NULL, COALESCE(playable_at, 0),
@@ -33,5 +33,5 @@ func (q queries) growth(ctx context.Context, id video.ID) (Growth, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return Growth{}, video.VideoNotFound()
 	}
-	return g, wrap("read how far a video is", err)
+	return g, Wrap("read how far a video is", err)
 }

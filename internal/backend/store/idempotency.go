@@ -27,16 +27,16 @@ func (t *Tx) ClaimIdempotencyKey(ctx context.Context, r IdempotencyRecord) (Idem
 		INSERT INTO idempotency_key (tenant, key, digest, video_id, created_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (tenant, key) DO UPDATE SET key = idempotency_key.key
 		RETURNING digest, video_id, created_at`,
-		r.Tenant, r.Key, r.Digest, r.Video, millis(r.CreatedAt)).Scan(&r.Digest, &r.Video, &at)
-	r.CreatedAt = fromMillis(at)
-	return r, wrap("claim idempotency key", err)
+		r.Tenant, r.Key, r.Digest, r.Video, Millis(r.CreatedAt)).Scan(&r.Digest, &r.Video, &at)
+	r.CreatedAt = FromMillis(at)
+	return r, Wrap("claim idempotency key", err)
 }
 
 // ReplaceIdempotencyRecord overwrites the record of r's key with r.
 func (t *Tx) ReplaceIdempotencyRecord(ctx context.Context, r IdempotencyRecord) error {
-	_, err := t.affected(ctx, "replace idempotency record", `
+	_, err := t.Exec(ctx, "replace idempotency record", `
 		UPDATE idempotency_key SET digest = $1, video_id = $2, created_at = $3 WHERE tenant = $4 AND key = $5`,
-		r.Digest, r.Video, millis(r.CreatedAt), r.Tenant, r.Key)
+		r.Digest, r.Video, Millis(r.CreatedAt), r.Tenant, r.Key)
 	return err
 }
 
@@ -45,16 +45,16 @@ func (s *Store) RemoveIdempotencyRecords(ctx context.Context, before time.Time) 
 	return s.InTx(ctx, func(tx *Tx) error { return tx.removeIdempotencyRecords(ctx, before) })
 }
 
-func (q queries) removeIdempotencyRecords(ctx context.Context, before time.Time) error {
-	_, err := q.affected(ctx, "remove idempotency records", `DELETE FROM idempotency_key WHERE created_at < $1`, millis(before))
+func (q Queries) removeIdempotencyRecords(ctx context.Context, before time.Time) error {
+	_, err := q.Exec(ctx, "remove idempotency records", `DELETE FROM idempotency_key WHERE created_at < $1`, Millis(before))
 	return err
 }
 
 // ExtendUpload postpones the expiry of an upload. It changes nothing if the video
 // is not waiting for one.
 func (t *Tx) ExtendUpload(ctx context.Context, id video.ID, until time.Time) error {
-	_, err := t.affected(ctx, "extend upload", `UPDATE video SET upload_expires_at = $1 WHERE id = $2 AND status = $3`,
-		millis(until), id, video.PendingUpload)
+	_, err := t.Exec(ctx, "extend upload", `UPDATE video SET upload_expires_at = $1 WHERE id = $2 AND status = $3`,
+		Millis(until), id, video.PendingUpload)
 	return err
 }
 
@@ -62,11 +62,11 @@ func (t *Tx) ExtendUpload(ctx context.Context, id video.ID, until time.Time) err
 // because of an earlier upload. A video whose upload expired stays failed.
 func (s *Store) KeepUploadOpen(ctx context.Context, id video.ID, until time.Time) error {
 	return s.InTx(ctx, func(tx *Tx) error {
-		_, err := tx.affected(ctx, "keep upload open", `
+		_, err := tx.Exec(ctx, "keep upload open", `
 			UPDATE video SET upload_expires_at = $1
 			 WHERE id = $2 AND upload_expires_at < $1 AND completed_at IS NULL AND deleted_at IS NULL
 			   AND (failure_code IS NULL OR failure_code <> $3)`,
-			millis(until), id, video.UploadExpired)
+			Millis(until), id, video.UploadExpired)
 		return err
 	})
 }

@@ -42,7 +42,7 @@ func scanImport(row *sql.Rows) (i Import, err error) {
 	var lease sql.NullString
 	var started, trouble sql.NullInt64
 	err = row.Scan(&i.Video, &i.Tenant, &i.URL, &lease, &started, &trouble, &i.Tries, &i.Peak, &i.ETag, &i.Modified)
-	i.Lease, i.StartedAt, i.TroubleAt = lease.String, fromMillis(started), fromMillis(trouble)
+	i.Lease, i.StartedAt, i.TroubleAt = lease.String, FromMillis(started), FromMillis(trouble)
 	return i, err
 }
 
@@ -55,8 +55,8 @@ func ImportsIn(t *Tx) ImportsTx { return ImportsTx{t} }
 
 // Insert has the file of a new video fetched from an address, from now on.
 func (i ImportsTx) Insert(ctx context.Context, v video.Video, url string, now time.Time) error {
-	_, err := i.tx.affected(ctx, "insert import", `
-		INSERT INTO video_import (video_id, tenant, url, next_at) VALUES ($1, $2, $3, $4)`, v.ID, v.Tenant, url, millis(now))
+	_, err := i.tx.Exec(ctx, "insert import", `
+		INSERT INTO video_import (video_id, tenant, url, next_at) VALUES ($1, $2, $3, $4)`, v.ID, v.Tenant, url, Millis(now))
 	return err
 }
 
@@ -69,18 +69,18 @@ type ImportLane struct {
 // Next returns when the next import is due; zero if there is none.
 func (i Imports) Next(ctx context.Context) (time.Time, error) {
 	var at sql.NullInt64
-	err := i.s.queries.db.QueryRowContext(ctx, `SELECT next_at FROM video_import WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1`).Scan(&at)
+	err := i.s.Queries.db.QueryRowContext(ctx, `SELECT next_at FROM video_import WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1`).Scan(&at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, nil
 	}
-	return fromMillis(at), wrap("find an import", err)
+	return FromMillis(at), Wrap("find an import", err)
 }
 
 // Lanes lists at most limit tenants that have unfinished imports, by name from after
 // on. It jumps from tenant to tenant, so that one with a million costs no more than
 // another.
 func (i Imports) Lanes(ctx context.Context, after video.Tenant, now time.Time, limit int) ([]ImportLane, error) {
-	return collect(ctx, i.s.queries, "find due imports", func(row *sql.Rows) (l ImportLane, err error) {
+	return Collect(ctx, i.s.Queries, "find due imports", func(row *sql.Rows) (l ImportLane, err error) {
 		var head sql.NullString
 		err = row.Scan(&l.Tenant, &head)
 		l.Head = video.ID(head.String)
@@ -94,7 +94,7 @@ func (i Imports) Lanes(ctx context.Context, after video.Tenant, now time.Time, l
 		)
 		SELECT tenant, (SELECT i.video_id FROM video_import AS i
 		                 WHERE i.tenant = lane.tenant AND i.next_at <= $2 ORDER BY i.next_at LIMIT 1)
-		  FROM lane WHERE tenant IS NOT NULL LIMIT $3`, after, millis(now), limit)
+		  FROM lane WHERE tenant IS NOT NULL LIMIT $3`, after, Millis(now), limit)
 }
 
 // Claim leases an import until the given time, if it is still due. If the process
@@ -108,9 +108,9 @@ func (i Imports) Claim(ctx context.Context, id video.ID, lease string, now, unti
 }
 
 func (t *Tx) claimImport(ctx context.Context, id video.ID, lease string, now, until time.Time) (Import, bool, error) {
-	all, err := collect(ctx, t.queries, "claim import", scanImport, `
+	all, err := Collect(ctx, t.Queries, "claim import", scanImport, `
 		UPDATE video_import SET lease = $1, next_at = $2, started_at = COALESCE(started_at, $3)
-		 WHERE video_id = $4 AND next_at <= $3 RETURNING `+importColumns, lease, millis(until), millis(now), id)
+		 WHERE video_id = $4 AND next_at <= $3 RETURNING `+importColumns, lease, Millis(until), Millis(now), id)
 	if err != nil || len(all) == 0 {
 		return Import{}, false, err
 	}
@@ -134,8 +134,8 @@ func (t *Tx) renewImport(ctx context.Context, claimed Import, until time.Time, p
 	if n, err := t.lock(ctx, claimed.Video); err != nil || n == 0 {
 		return false, err
 	}
-	n, err := t.affected(ctx, "renew import", `UPDATE video_import SET next_at = $1 WHERE video_id = $2 AND lease = $3`,
-		millis(until), claimed.Video, claimed.Lease)
+	n, err := t.Exec(ctx, "renew import", `UPDATE video_import SET next_at = $1 WHERE video_id = $2 AND lease = $3`,
+		Millis(until), claimed.Video, claimed.Lease)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -147,7 +147,7 @@ func (t *Tx) storeImportProgress(ctx context.Context, id video.ID, progress floa
 	if progress < 0 {
 		return nil
 	}
-	_, err := t.affected(ctx, "store progress", `UPDATE video SET import_progress = $1 WHERE id = $2 AND status = 'pending_upload'`,
+	_, err := t.Exec(ctx, "store progress", `UPDATE video SET import_progress = $1 WHERE id = $2 AND status = 'pending_upload'`,
 		int64(min(progress, 1)*millionths), id)
 	return err
 }
@@ -163,7 +163,7 @@ func (i Imports) SetVersion(ctx context.Context, claimed Import) (mine bool, err
 }
 
 func (t *Tx) setImportVersion(ctx context.Context, claimed Import) (bool, error) {
-	n, err := t.affected(ctx, "store version of import", `UPDATE video_import SET etag = $1, modified = $2 WHERE video_id = $3 AND lease = $4`,
+	n, err := t.Exec(ctx, "store version of import", `UPDATE video_import SET etag = $1, modified = $2 WHERE video_id = $3 AND lease = $4`,
 		claimed.ETag, claimed.Modified, claimed.Video, claimed.Lease)
 	return n > 0, err
 }
@@ -178,10 +178,10 @@ func (t *Tx) postponeImport(ctx context.Context, claimed Import, next time.Time,
 	if _, err := t.lock(ctx, claimed.Video); err != nil {
 		return err
 	}
-	n, err := t.affected(ctx, "postpone import", `
+	n, err := t.Exec(ctx, "postpone import", `
 		UPDATE video_import SET next_at = $1, lease = NULL, trouble_at = $2, tries = $3, peak = $4
 		 WHERE video_id = $5 AND lease = $6`,
-		millis(next), millis(claimed.TroubleAt), claimed.Tries, claimed.Peak, claimed.Video, claimed.Lease)
+		Millis(next), Millis(claimed.TroubleAt), claimed.Tries, claimed.Peak, claimed.Video, claimed.Lease)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -194,7 +194,7 @@ func (i ImportsTx) Fail(ctx context.Context, claimed Import, f *video.Failure, n
 	if n, err := i.tx.lock(ctx, claimed.Video); err != nil || n == 0 {
 		return false, err
 	}
-	n, err := i.tx.affected(ctx, "fail import", `
+	n, err := i.tx.Exec(ctx, "fail import", `
 		UPDATE video_import SET next_at = NULL, lease = NULL, started_at = NULL, trouble_at = NULL, tries = 0, peak = 0
 		 WHERE video_id = $1 AND lease = $2`, claimed.Video, claimed.Lease)
 	if err != nil || n == 0 {
@@ -204,16 +204,16 @@ func (i ImportsTx) Fail(ctx context.Context, claimed Import, f *video.Failure, n
 	if err != nil || !refused {
 		return refused, err
 	}
-	_, err = i.tx.affected(ctx, "fail import", `UPDATE video SET upload_expires_at = $1 WHERE id = $2`, millis(now), claimed.Video)
+	_, err = i.tx.Exec(ctx, "fail import", `UPDATE video SET upload_expires_at = $1 WHERE id = $2`, Millis(now), claimed.Video)
 	return true, err
 }
 
 // Finish removes the import of a video that was accepted.
 func (i ImportsTx) Finish(ctx context.Context, id video.ID) error {
-	if _, err := i.tx.affected(ctx, "finish import", `DELETE FROM video_import WHERE video_id = $1`, id); err != nil {
+	if _, err := i.tx.Exec(ctx, "finish import", `DELETE FROM video_import WHERE video_id = $1`, id); err != nil {
 		return err
 	}
-	_, err := i.tx.affected(ctx, "finish import", `UPDATE video SET import_progress = $1 WHERE id = $2`, millionths, id)
+	_, err := i.tx.Exec(ctx, "finish import", `UPDATE video SET import_progress = $1 WHERE id = $2`, millionths, id)
 	return err
 }
 
@@ -225,14 +225,14 @@ func (i ImportsTx) Restart(ctx context.Context, id video.ID, now time.Time) (boo
 		 WHERE id = $2 AND completed_at IS NULL AND deleted_at IS NULL
 		   AND EXISTS (SELECT 1 FROM video_import WHERE video_id = $2 AND next_at IS NULL)
 		   AND status IN `+statusList(video.Before(video.PendingUpload)),
-		millis(ImportForever), id)
+		Millis(ImportForever), id)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	if _, err = i.tx.affected(ctx, "restart import", `UPDATE video_import SET next_at = $1 WHERE video_id = $2`, millis(now), id); err != nil {
+	if _, err = i.tx.Exec(ctx, "restart import", `UPDATE video_import SET next_at = $1 WHERE video_id = $2`, Millis(now), id); err != nil {
 		return false, err
 	}
-	_, err = i.tx.affected(ctx, "restart import", `
+	_, err = i.tx.Exec(ctx, "restart import", `
 		UPDATE resolution SET status = 'pending_upload', failure_code = NULL, failure_message = NULL
 		 WHERE video_id = $1 AND status IN `+statusList(video.Before(video.PendingUpload)), id)
 	return true, err
@@ -248,6 +248,6 @@ func (i Imports) ReleaseClaims(ctx context.Context, now time.Time) error {
 }
 
 func (t *Tx) releaseImports(ctx context.Context, now time.Time) error {
-	_, err := t.affected(ctx, "release imports", `UPDATE video_import SET lease = NULL, next_at = $1 WHERE lease > ''`, millis(now))
+	_, err := t.Exec(ctx, "release imports", `UPDATE video_import SET lease = NULL, next_at = $1 WHERE lease > ''`, Millis(now))
 	return err
 }

@@ -43,7 +43,7 @@ func TestCheckFindsMissingSettings(t *testing.T) {
 				t.Fatal(err)
 			}
 			db.SetMaxOpenConns(1)
-			s := &Store{queries: queries{db}, write: db, read: db}
+			s := &Store{Queries: Queries{db}, write: db, read: db}
 			t.Cleanup(func() { s.Close() })
 			err = s.check(t.Context(), migrations)
 			if name == "" && err != nil {
@@ -59,7 +59,7 @@ func TestCheckFindsMissingSettings(t *testing.T) {
 func TestReadersCannotWrite(t *testing.T) {
 	t.Parallel()
 	s := openHere(t)
-	tx := &Tx{queries: queries{s.read}, querier: s.read}
+	tx := &Tx{Queries: Queries{s.read}, querier: s.read}
 	if err := tx.RemoveVideo(t.Context(), "a"); video.KindOf(err) != video.Unavailable {
 		t.Errorf("a write through the readers = %v, want it refused", err)
 	}
@@ -117,8 +117,8 @@ func TestNoStatementReadsAWholeTable(t *testing.T) {
 	var scans []string
 	err := s.InTx(ctx, func(tx *Tx) error {
 		spy := explain{querier: tx.querier, t: t, scans: &scans}
-		q := queries{spy}
-		everyStatement(ctx, &Store{queries: q}, &Tx{queries: q, querier: spy, now: time.Now})
+		q := Queries{spy}
+		everyStatement(ctx, &Store{Queries: q}, &Tx{Queries: q, querier: spy, now: time.Now})
 		return nil
 	})
 	if err != nil {
@@ -172,7 +172,7 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_, _ = s.APIKeys().ByHash(ctx, "hash")
 	_, _ = s.APIKeys().ByID(ctx, []string{"a", "b"})
 	_ = tx.revokeKey(ctx, "key", now)
-	if _, err := tx.affected(ctx, "insert key", insertKey, Key{ID: "maker", Tenant: "t", Hash: "maker", CreatedAt: now}.columns()...); err == nil {
+	if _, err := tx.Exec(ctx, "insert key", insertKey, Key{ID: "maker", Tenant: "t", Hash: "maker", CreatedAt: now}.columns()...); err == nil {
 		_, _ = tx.insertMade(ctx, Key{ID: "made", Tenant: "t", MadeBy: "maker", CreatedAt: now}, 10, 10)
 	}
 	_ = tx.revokeKeyOf(ctx, "t", "key", now)
@@ -208,7 +208,7 @@ func everyImportStatement(ctx context.Context, s *Store, tx *Tx, now time.Time) 
 
 func everyWebhookStatement(ctx context.Context, s *Store, tx *Tx, now time.Time) {
 	_ = tx.InsertVideo(ctx, video.Video{ID: "b", Tenant: "t", Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now})
-	_, _ = tx.affected(ctx, "", `INSERT INTO webhook (id, tenant, url, pull, events, description, enabled, created_at) VALUES ('h', 't', '', FALSE, '', '', TRUE, 0)`)
+	_, _ = tx.Exec(ctx, "", `INSERT INTO webhook (id, tenant, url, pull, events, description, enabled, created_at) VALUES ('h', 't', '', FALSE, '', '', TRUE, 0)`)
 	tx.emitted = []emission{{kind: video.EventReady, video: "b"}}
 	_ = s.recordEvents(ctx, tx)
 	w := Webhooks{s}
@@ -238,7 +238,7 @@ func everyWebhookStatement(ctx context.Context, s *Store, tx *Tx, now time.Time)
 	_, _ = tx.removeOld(ctx, now, 10)
 	tx.emitted = []emission{{kind: video.EventReady, video: "b"}}
 	_ = s.recordEvents(ctx, tx)
-	_, _ = tx.affected(ctx, "", `INSERT INTO webhook_removed (id, removed_at) VALUES ('h', 0)`)
+	_, _ = tx.Exec(ctx, "", `INSERT INTO webhook_removed (id, removed_at) VALUES ('h', 0)`)
 	_, _ = tx.removeLogs(ctx, 10)
 }
 

@@ -49,7 +49,7 @@ func (t *Tx) sendKeepAlives(ctx context.Context, stop <-chan struct{}) error {
 			if _, err := t.db.ExecContext(ctx, `SELECT 1`); ctx.Err() != nil {
 				return nil // f has to end, too, and knows what it has waited for
 			} else if err != nil {
-				return wrap("keep a transaction alive", err)
+				return Wrap("keep a transaction alive", err)
 			}
 		}
 	}

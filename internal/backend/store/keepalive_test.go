@@ -33,7 +33,7 @@ func impatient(ctx context.Context, s *Store, f func(context.Context) error) err
 		if err := tx.KeepAliveWhile(ctx, f); err != nil {
 			return err
 		}
-		_, err := tx.affected(ctx, "take a note", `INSERT INTO periodic_job (name, begun_at) VALUES ('noted', 0)`)
+		_, err := tx.Exec(ctx, "take a note", `INSERT INTO periodic_job (name, begun_at) VALUES ('noted', 0)`)
 		return err
 	})
 }
@@ -142,7 +142,7 @@ func TestKeepAliveWhilePanicsInTheCaller(t *testing.T) {
 // The keep-alives run in a goroutine of their own, where nobody else would recover.
 func TestKeepAliveThatPanicsIsAnError(t *testing.T) {
 	t.Parallel()
-	tx := &Tx{queries: queries{nil}, keepAlive: time.Millisecond} // without a database
+	tx := &Tx{Queries: Queries{nil}, keepAlive: time.Millisecond} // without a database
 	err := tx.KeepAliveWhile(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return nil })
 	if err == nil {
 		t.Error("a transaction without a database was kept alive")

@@ -31,7 +31,7 @@ const insertKey = `
 
 // columns are what insertKey stores.
 func (k Key) columns() []any {
-	return []any{k.ID, k.Name, k.Tenant, strings.Join(k.Scopes, ","), k.Hash, millis(k.CreatedAt), millis(k.ExpiresAt), millis(k.RevokedAt), k.MadeBy}
+	return []any{k.ID, k.Name, k.Tenant, strings.Join(k.Scopes, ","), k.Hash, Millis(k.CreatedAt), Millis(k.ExpiresAt), Millis(k.RevokedAt), k.MadeBy}
 }
 
 // APIKeys is the part of the store that authentication needs. Each method is a
@@ -47,7 +47,7 @@ func (a APIKeys) Insert(ctx context.Context, k Key) error {
 		if err := tx.lockTenant(ctx, k.Tenant); err != nil {
 			return err
 		}
-		_, err := tx.affected(ctx, "insert key", insertKey, k.columns()...)
+		_, err := tx.Exec(ctx, "insert key", insertKey, k.columns()...)
 		return err
 	})
 }
@@ -68,24 +68,24 @@ func (t *Tx) insertMade(ctx context.Context, k Key, most, kept int) (inserted bo
 		return false, err
 	}
 	// It changes nothing, but waits for whoever is revoking the maker.
-	if valid, err := t.affected(ctx, "hold the maker of a key",
+	if valid, err := t.Exec(ctx, "hold the maker of a key",
 		`UPDATE api_key SET made_by = made_by WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
-		k.MadeBy, millis(k.CreatedAt)); err != nil || valid == 0 {
+		k.MadeBy, Millis(k.CreatedAt)); err != nil || valid == 0 {
 		return false, cmp.Or(err, error(KeyNotFound()))
 	}
 	var n int
 	if err := t.db.QueryRowContext(ctx, `
 		SELECT count(*) FROM api_key WHERE tenant = $1 AND made_by <> '' AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
-		k.Tenant, millis(k.CreatedAt)).Scan(&n); err != nil || n >= most {
-		return false, wrap("count keys", err)
+		k.Tenant, Millis(k.CreatedAt)).Scan(&n); err != nil || n >= most {
+		return false, Wrap("count keys", err)
 	}
-	if _, err := t.affected(ctx, "remove old keys", `
+	if _, err := t.Exec(ctx, "remove old keys", `
 		DELETE FROM api_key WHERE id IN (
 			SELECT id FROM api_key WHERE tenant = $1 AND made_by <> '' AND (revoked_at IS NOT NULL OR expires_at <= $2)
-			 ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $3)`, k.Tenant, millis(k.CreatedAt), kept); err != nil {
+			 ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $3)`, k.Tenant, Millis(k.CreatedAt), kept); err != nil {
 		return false, err
 	}
-	_, err = t.affected(ctx, "insert key", insertKey, k.columns()...)
+	_, err = t.Exec(ctx, "insert key", insertKey, k.columns()...)
 	return err == nil, err
 }
 
@@ -95,7 +95,7 @@ const selectKey = `SELECT id, name, tenant, scopes, hash, created_at, expires_at
 func (a APIKeys) Of(ctx context.Context, tenant video.Tenant, after video.Cursor, limit int) ([]Key, error) {
 	where, args := `WHERE tenant = $1 AND revoked_at IS NULL`, []any{tenant, limit}
 	if after != (video.Cursor{}) {
-		where, args = where+` AND (created_at, id) < ($3, $4)`, append(args, millis(after.CreatedAt), after.ID)
+		where, args = where+` AND (created_at, id) < ($3, $4)`, append(args, Millis(after.CreatedAt), after.ID)
 	}
 	return a.find(ctx, selectKey+where+` ORDER BY created_at DESC, id DESC LIMIT $2`, args...)
 }
@@ -114,7 +114,7 @@ func (a APIKeys) ByHash(ctx context.Context, hash string) (Key, error) {
 
 // ByID returns those of the keys that exist, in no order.
 func (a APIKeys) ByID(ctx context.Context, ids []string) ([]Key, error) {
-	in, arg := idSubquery(1, ids)
+	in, arg := IDList(1, ids)
 	return a.find(ctx, selectKey+`WHERE id IN `+in, arg)
 }
 
@@ -129,7 +129,7 @@ func (a APIKeys) List(ctx context.Context) ([]Key, error) {
 }
 
 func (a APIKeys) find(ctx context.Context, query string, args ...any) ([]Key, error) {
-	return collect(ctx, a.s.queries, "read keys", scanKey, query, args...)
+	return Collect(ctx, a.s.Queries, "read keys", scanKey, query, args...)
 }
 
 func scanKey(row *sql.Rows) (Key, error) {
@@ -140,7 +140,7 @@ func scanKey(row *sql.Rows) (Key, error) {
 	if scopes != "" { // no scope, where Split would return an empty one
 		k.Scopes = strings.Split(scopes, ",")
 	}
-	k.CreatedAt, k.ExpiresAt, k.RevokedAt = fromMillis(created), fromMillis(expires), fromMillis(revoked)
+	k.CreatedAt, k.ExpiresAt, k.RevokedAt = FromMillis(created), FromMillis(expires), FromMillis(revoked)
 	return k, err
 }
 
@@ -150,9 +150,9 @@ func (a APIKeys) Revoke(ctx context.Context, id string, at time.Time) error {
 	return a.s.InTx(ctx, func(tx *Tx) error { return tx.revokeKey(ctx, id, at) })
 }
 
-func (q queries) revokeKey(ctx context.Context, id string, at time.Time) error {
-	n, err := q.affected(ctx, "revoke key",
-		`UPDATE api_key SET revoked_at = COALESCE(revoked_at, $1) WHERE id = $2`, millis(at), id)
+func (q Queries) revokeKey(ctx context.Context, id string, at time.Time) error {
+	n, err := q.Exec(ctx, "revoke key",
+		`UPDATE api_key SET revoked_at = COALESCE(revoked_at, $1) WHERE id = $2`, Millis(at), id)
 	if err == nil && n == 0 {
 		return KeyNotFound()
 	}
@@ -165,9 +165,9 @@ func (a APIKeys) RevokeOf(ctx context.Context, tenant video.Tenant, id string, a
 	return a.s.InTx(ctx, func(tx *Tx) error { return tx.revokeKeyOf(ctx, tenant, id, at) })
 }
 
-func (q queries) revokeKeyOf(ctx context.Context, tenant video.Tenant, id string, at time.Time) error {
-	n, err := q.affected(ctx, "revoke key",
-		`UPDATE api_key SET revoked_at = $1 WHERE id = $2 AND tenant = $3 AND revoked_at IS NULL`, millis(at), id, tenant)
+func (q Queries) revokeKeyOf(ctx context.Context, tenant video.Tenant, id string, at time.Time) error {
+	n, err := q.Exec(ctx, "revoke key",
+		`UPDATE api_key SET revoked_at = $1 WHERE id = $2 AND tenant = $3 AND revoked_at IS NULL`, Millis(at), id, tenant)
 	if err == nil && n == 0 {
 		return KeyNotFound()
 	}
@@ -182,12 +182,12 @@ func (a APIKeys) Adopt(ctx context.Context, k Key) error {
 		if err := tx.lockTenant(ctx, k.Tenant); err != nil {
 			return err
 		}
-		if _, err := tx.affected(ctx, "revoke former keys",
+		if _, err := tx.Exec(ctx, "revoke former keys",
 			`UPDATE api_key SET revoked_at = $1 WHERE name = $2 AND hash <> $3 AND revoked_at IS NULL`,
-			millis(k.CreatedAt), k.Name, k.Hash); err != nil {
+			Millis(k.CreatedAt), k.Name, k.Hash); err != nil {
 			return err
 		}
-		_, err := tx.affected(ctx, "adopt key", insertKey+`
+		_, err := tx.Exec(ctx, "adopt key", insertKey+`
 			ON CONFLICT (hash) DO UPDATE SET revoked_at = NULL WHERE api_key.name = excluded.name`, k.columns()...)
 		return err
 	})
@@ -202,15 +202,15 @@ type SigningKey struct {
 
 // InsertSigningKey stores a signing key.
 func (t *Tx) InsertSigningKey(ctx context.Context, k SigningKey) error {
-	_, err := t.affected(ctx, "insert signing key",
+	_, err := t.Exec(ctx, "insert signing key",
 		`INSERT INTO signing_key (id, secret, created_at) VALUES ($1, $2, $3)`,
-		k.ID, hex.EncodeToString(k.Secret), millis(k.CreatedAt))
+		k.ID, hex.EncodeToString(k.Secret), Millis(k.CreatedAt))
 	return err
 }
 
 // SigningKeys lists all signing keys, newest first.
-func (q queries) SigningKeys(ctx context.Context) ([]SigningKey, error) {
-	return collect(ctx, q, "read signing keys", scanSigningKey,
+func (q Queries) SigningKeys(ctx context.Context) ([]SigningKey, error) {
+	return Collect(ctx, q, "read signing keys", scanSigningKey,
 		`SELECT id, secret, created_at FROM signing_key ORDER BY created_at DESC, id DESC`)
 }
 
@@ -221,7 +221,7 @@ func scanSigningKey(row *sql.Rows) (SigningKey, error) {
 	if err := row.Scan(&k.ID, &secret, &created); err != nil {
 		return k, err
 	}
-	k.CreatedAt = fromMillis(created)
+	k.CreatedAt = FromMillis(created)
 	var err error
 	if k.Secret, err = hex.DecodeString(secret); err != nil {
 		return k, fmt.Errorf("signing key %s: %w", k.ID, err)
@@ -231,6 +231,6 @@ func scanSigningKey(row *sql.Rows) (SigningKey, error) {
 
 // RemoveSigningKey deletes a signing key. URLs that it signed become invalid.
 func (t *Tx) RemoveSigningKey(ctx context.Context, id string) error {
-	_, err := t.affected(ctx, "remove signing key", `DELETE FROM signing_key WHERE id = $1`, id)
+	_, err := t.Exec(ctx, "remove signing key", `DELETE FROM signing_key WHERE id = $1`, id)
 	return err
 }

@@ -20,8 +20,8 @@ func labelHash(tenant video.Tenant, l video.Label) int64 {
 }
 
 // insertLabels adds the labels of a video. Whoever changes its metadata replaces them in the same transaction.
-func (q queries) insertLabels(ctx context.Context, v video.Video) error {
-	hashes := map[string]int{} // keys of a JSON object; see idSubquery
+func (q Queries) insertLabels(ctx context.Context, v video.Video) error {
+	hashes := map[string]int{} // keys of a JSON object; see IDList
 	for _, l := range video.Labels(v.Metadata) {
 		hashes[strconv.FormatInt(labelHash(v.Tenant, l), 10)] = 0
 	}
@@ -32,20 +32,20 @@ func (q queries) insertLabels(ctx context.Context, v video.Video) error {
 	if err != nil {
 		return fmt.Errorf("index metadata: %w", err)
 	}
-	_, err = q.affected(ctx, "index metadata", `
+	_, err = q.Exec(ctx, "index metadata", `
 		INSERT INTO metadata_index (hash, created_at, video_id)
-		SELECT CAST(l.key AS BIGINT), CAST($1 AS BIGINT), $2 FROM json_each($3) AS l`, millis(v.CreatedAt), v.ID, string(text))
+		SELECT CAST(l.key AS BIGINT), CAST($1 AS BIGINT), $2 FROM json_each($3) AS l`, Millis(v.CreatedAt), v.ID, string(text))
 	return err
 }
 
 // Describe stores the title and the metadata of a video, and replaces its labels. The video
 // must be locked.
 func Describe(ctx context.Context, t *Tx, v video.Video) error {
-	if _, err := t.affected(ctx, "describe video", `UPDATE video SET title = $1, metadata = $2 WHERE id = $3`,
-		v.Title, textOrNull(string(v.Metadata)), v.ID); err != nil {
+	if _, err := t.Exec(ctx, "describe video", `UPDATE video SET title = $1, metadata = $2 WHERE id = $3`,
+		v.Title, NullText(string(v.Metadata)), v.ID); err != nil {
 		return err
 	}
-	if _, err := t.affected(ctx, "remove labels", `DELETE FROM metadata_index WHERE video_id = $1`, v.ID); err != nil {
+	if _, err := t.Exec(ctx, "remove labels", `DELETE FROM metadata_index WHERE video_id = $1`, v.ID); err != nil {
 		return err
 	}
 	return t.insertLabels(ctx, v)

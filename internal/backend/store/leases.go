@@ -40,7 +40,7 @@ func (l Leases) Take(ctx context.Context, lease Lease, ttl time.Duration) (mine 
 		return true, nil
 	}
 	err = l.s.InTx(ctx, func(tx *Tx) error {
-		n, err := tx.affected(ctx, "take lease", `
+		n, err := tx.Exec(ctx, "take lease", `
 			INSERT INTO upload_lease (video_id, token, process, wanted, ends_at) VALUES ($1, $2, $3, FALSE, `+dbNow+` + $4)
 			ON CONFLICT (video_id) DO UPDATE
 			   SET token = excluded.token, process = excluded.process, wanted = FALSE, ends_at = excluded.ends_at
@@ -59,7 +59,7 @@ func (t *Tx) RequestLease(ctx context.Context, id video.ID) error {
 	if !t.postgres {
 		return nil
 	}
-	_, err := t.affected(ctx, "request lease", `UPDATE upload_lease SET wanted = TRUE WHERE video_id = $1 AND NOT wanted`, id)
+	_, err := t.Exec(ctx, "request lease", `UPDATE upload_lease SET wanted = TRUE WHERE video_id = $1 AND NOT wanted`, id)
 	return err
 }
 
@@ -68,7 +68,7 @@ func (t *Tx) RequestLease(ctx context.Context, id video.ID) error {
 func (l Leases) Renew(ctx context.Context, process string, ttl time.Duration) (requested map[Lease]bool, err error) {
 	err = l.s.InTx(ctx, func(tx *Tx) error {
 		requested = map[Lease]bool{}
-		_, err := collect(ctx, tx.queries, "renew leases", func(row *sql.Rows) (none struct{}, err error) {
+		_, err := Collect(ctx, tx.Queries, "renew leases", func(row *sql.Rows) (none struct{}, err error) {
 			lease, wanted := Lease{Process: process}, false
 			err = row.Scan(&lease.Video, &lease.Token, &wanted)
 			requested[lease] = wanted
@@ -86,7 +86,7 @@ func (l Leases) Drop(ctx context.Context, lease Lease) error {
 		return nil
 	}
 	return l.s.InTx(ctx, func(tx *Tx) error {
-		_, err := tx.affected(ctx, "drop lease", `DELETE FROM upload_lease WHERE video_id = $1 AND token = $2`, lease.Video, lease.Token)
+		_, err := tx.Exec(ctx, "drop lease", `DELETE FROM upload_lease WHERE video_id = $1 AND token = $2`, lease.Video, lease.Token)
 		return err
 	})
 }
@@ -97,7 +97,7 @@ func (l Leases) RemoveExpired(ctx context.Context) error {
 		return nil
 	}
 	return l.s.InTx(ctx, func(tx *Tx) error {
-		_, err := tx.affected(ctx, "remove expired leases", `DELETE FROM upload_lease WHERE ends_at < `+dbNow)
+		_, err := tx.Exec(ctx, "remove expired leases", `DELETE FROM upload_lease WHERE ends_at < `+dbNow)
 		return err
 	})
 }

@@ -23,7 +23,7 @@ func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter,
 		return nil, video.Cursor{}, err
 	}
 	defer tx.Rollback() // there is nothing to commit
-	return queries{tx}.list(ctx, tenant, f, after, limit)
+	return Queries{tx}.list(ctx, tenant, f, after, limit)
 }
 
 // VideosByID returns some videos of any tenant, in no order, with the StepTotals of
@@ -36,7 +36,7 @@ func (s *Store) VideosByID(ctx context.Context, ids []video.ID, apart string) ([
 		return nil, nil, err
 	}
 	defer tx.Rollback() // there is nothing to commit
-	q := queries{tx}
+	q := Queries{tx}
 	videos, err := q.byID(ctx, ids)
 	if err != nil {
 		return nil, nil, err
@@ -57,8 +57,8 @@ func BeingProcessed(videos []video.Video) []video.ID {
 }
 
 // byID is VideosByID without the totals.
-func (q queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error) {
-	in, arg := idSubquery(1, ids)
+func (q Queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error) {
+	in, arg := IDList(1, ids)
 	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE deleted_at IS NULL AND id IN `+in, arg)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (q queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error
 
 // list is Videos in a snapshot: otherwise a video that was found could be gone when
 // it is read. It runs two to four statements, however many videos there are.
-func (q queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
+func (q Queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	find := q.page
 	switch {
 	case len(f.Labels) > 0:
@@ -85,7 +85,7 @@ func (q queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, 
 }
 
 // withResolutions adds the resolutions of all videos, with one statement.
-func (q queries) withResolutions(ctx context.Context, videos []video.Video) ([]video.Video, error) {
+func (q Queries) withResolutions(ctx context.Context, videos []video.Video) ([]video.Video, error) {
 	ids := make([]video.ID, len(videos))
 	for i, v := range videos {
 		ids[i] = v.ID
@@ -102,7 +102,7 @@ func (q queries) withResolutions(ctx context.Context, videos []video.Video) ([]v
 
 // page reads one page of the list. It asks for one video more, to find out
 // whether there is a next page.
-func (q queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
+func (q Queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	text, args := pageQuery(tenant, f, after, limit+1)
 	videos, err := q.videos(ctx, text, args...)
 	if err != nil || len(videos) <= limit {
@@ -159,16 +159,16 @@ func stretch(to *statement, tenant video.Tenant, f video.Filter, after video.Cur
 const listColumns = videoColumns + `, CASE WHEN status = 'processing' THEN plan END`
 
 // videos returns the videos that a query finds, without resolutions.
-func (q queries) videos(ctx context.Context, text string, args ...any) ([]video.Video, error) {
-	return collect(ctx, q, "list videos", func(rows *sql.Rows) (video.Video, error) { return scanVideo(rows) }, text, args...)
+func (q Queries) videos(ctx context.Context, text string, args ...any) ([]video.Video, error) {
+	return Collect(ctx, q, "list videos", func(rows *sql.Rows) (video.Video, error) { return scanVideo(rows) }, text, args...)
 }
 
-// idSubquery writes a list of ids as a subquery with one argument, $n: there may be
+// IDList writes a list of ids as a subquery with one argument, $n: there may be
 // thousands of ids, and a statement is planned anew for each number of arguments.
 // The ids are the keys of a JSON object, because json_each of an array differs
 // between the databases. A single id, the most frequent case, is passed directly,
 // which takes half the time.
-func idSubquery[ID ~string](n int, ids []ID) (in, arg string) {
+func IDList[ID ~string](n int, ids []ID) (in, arg string) {
 	mark := "$" + strconv.Itoa(n)
 	if len(ids) == 1 {
 		return "(" + mark + ")", string(ids[0])

@@ -28,7 +28,7 @@ func (t *Tx) Lock(ctx context.Context, id video.ID) error {
 // connection that requests for other videos need.
 func (t *Tx) lock(ctx context.Context, id video.ID) (int64, error) {
 	if !t.postgres {
-		return t.affected(ctx, "lock video", `UPDATE video SET tenant = tenant WHERE id = $1 AND deleted_at IS NULL`, id)
+		return t.Exec(ctx, "lock video", `UPDATE video SET tenant = tenant WHERE id = $1 AND deleted_at IS NULL`, id)
 	}
 	const find = `SELECT count(*) FROM (SELECT 1 FROM video WHERE id = $1 AND deleted_at IS NULL`
 	n, err := t.countLocked(ctx, find+` FOR NO KEY UPDATE SKIP LOCKED) AS v`, id)
@@ -43,7 +43,7 @@ func (t *Tx) lock(ctx context.Context, id video.ID) (int64, error) {
 
 func (t *Tx) countLocked(ctx context.Context, query string, id video.ID) (n int64, err error) {
 	err = t.db.QueryRowContext(ctx, query, id).Scan(&n)
-	return n, wrap("lock video", err)
+	return n, Wrap("lock video", err)
 }
 
 // errLocked means that another transaction has locked the video.

@@ -84,7 +84,7 @@ func openPostgresWith(ctx context.Context, address string, t timeouts, files fs.
 	}
 	db := sql.OpenDB(limitedConnector{stdlib.GetPoolConnector(pool), t.connect})
 	db.SetMaxIdleConns(0) // the pool keeps idle connections
-	s := &Store{queries: queries{db}, write: db, read: db, pool: pool, timeouts: t, keepAlive: keepAliveInterval}
+	s := &Store{Queries: Queries{db}, write: db, read: db, pool: pool, timeouts: t, keepAlive: keepAliveInterval}
 	if err := s.checkPostgres(ctx, files); err != nil {
 		return nil, errors.Join(diagnose(config.ConnConfig, err), s.Close())
 	}
@@ -197,5 +197,5 @@ func (c limitedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 // Raw gives f the driver's connection of this transaction, for a queue that uses
 // pgx directly. What f does is part of the transaction.
 func (t *Tx) Raw(f func(driverConn any) error) error {
-	return wrap("change tasks", t.conn.Raw(f))
+	return Wrap("change tasks", t.conn.Raw(f))
 }

@@ -27,9 +27,9 @@ func InsertPurge(ctx context.Context, t *Tx, p Purge) error {
 	if err != nil {
 		return fmt.Errorf("write the files of a purge: %w", err)
 	}
-	_, err = t.affected(ctx, "record purge", `
+	_, err = t.Exec(ctx, "record purge", `
 		INSERT INTO cdn_purge (id, video_id, reason, files, created_at, next_at) VALUES ($1, $2, $3, $4, $5, $5)`,
-		p.ID, p.Video, p.Reason, string(files), millis(p.CreatedAt))
+		p.ID, p.Video, p.Reason, string(files), Millis(p.CreatedAt))
 	return err
 }
 
@@ -50,13 +50,13 @@ func (p Purges) Claim(ctx context.Context, limit int, lease string, now, until t
 }
 
 func (t *Tx) claimPurges(ctx context.Context, limit int, lease string, now, until time.Time) ([]Purge, error) {
-	if _, err := t.affected(ctx, "claim purges", `
+	if _, err := t.Exec(ctx, "claim purges", `
 		UPDATE cdn_purge SET lease = $1, next_at = $2, tries = tries + 1
 		 WHERE next_at <= $3 AND id IN (SELECT id FROM cdn_purge WHERE next_at <= $3 ORDER BY next_at LIMIT $4)`,
-		lease, millis(until), millis(now), limit); err != nil {
+		lease, Millis(until), Millis(now), limit); err != nil {
 		return nil, err
 	}
-	return collect(ctx, t.queries, "read claimed purges", scanPurge, `
+	return Collect(ctx, t.Queries, "read claimed purges", scanPurge, `
 		SELECT id, video_id, reason, files, tries, created_at, lease FROM cdn_purge WHERE lease = $1 AND lease > ''`, lease)
 }
 
@@ -66,7 +66,7 @@ func scanPurge(row *sql.Rows) (p Purge, err error) {
 	if err := row.Scan(&p.ID, &p.Video, &p.Reason, &files, &p.Tries, &created, &p.Lease); err != nil {
 		return p, err
 	}
-	p.CreatedAt = fromMillis(created)
+	p.CreatedAt = FromMillis(created)
 	if err := json.Unmarshal([]byte(files), &p.Files); err != nil {
 		return p, fmt.Errorf("files of purge %s: %w", p.ID, err)
 	}
@@ -79,7 +79,7 @@ func (p Purges) Done(ctx context.Context, done Purge) error {
 }
 
 func (t *Tx) removePurge(ctx context.Context, done Purge) error {
-	_, err := t.affected(ctx, "remove purge", `DELETE FROM cdn_purge WHERE id = $1 AND lease = $2`, done.ID, done.Lease)
+	_, err := t.Exec(ctx, "remove purge", `DELETE FROM cdn_purge WHERE id = $1 AND lease = $2`, done.ID, done.Lease)
 	return err
 }
 
@@ -93,8 +93,8 @@ func (p Purges) Again(ctx context.Context, again Purge, at time.Time, counted bo
 }
 
 func (t *Tx) returnPurge(ctx context.Context, again Purge, at time.Time) error {
-	_, err := t.affected(ctx, "give back purge", `
-		UPDATE cdn_purge SET lease = '', next_at = $1, tries = $2 WHERE id = $3 AND lease = $4`, millis(at), again.Tries, again.ID, again.Lease)
+	_, err := t.Exec(ctx, "give back purge", `
+		UPDATE cdn_purge SET lease = '', next_at = $1, tries = $2 WHERE id = $3 AND lease = $4`, Millis(at), again.Tries, again.ID, again.Lease)
 	return err
 }
 
@@ -108,6 +108,6 @@ func (p Purges) ReleaseLeases(ctx context.Context, now time.Time) error {
 }
 
 func (t *Tx) releasePurges(ctx context.Context, now time.Time) error {
-	_, err := t.affected(ctx, "release leases of purges", `UPDATE cdn_purge SET lease = '', next_at = $1 WHERE lease > ''`, millis(now))
+	_, err := t.Exec(ctx, "release leases of purges", `UPDATE cdn_purge SET lease = '', next_at = $1 WHERE lease > ''`, Millis(now))
 	return err
 }

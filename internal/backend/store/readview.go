@@ -23,7 +23,7 @@ import (
 // ReadView sees one moment of a database, for as long as it is open. It only reads, on a connection
 // without the time limits of requests: a table may take minutes.
 type ReadView struct {
-	queries
+	Queries
 	tx       *sql.Tx
 	postgres bool
 	close    func()
@@ -36,7 +36,7 @@ func OpenReadView(ctx context.Context, s *Store) (*ReadView, error) {
 	if s.pool != nil {
 		pool, err := s.unlimited(ctx, 1, "0")
 		if err != nil {
-			return nil, wrap("connect to read everything", err)
+			return nil, Wrap("connect to read everything", err)
 		}
 		other := stdlib.OpenDBFromPool(pool)
 		db, done = other, func() { other.Close(); pool.Close() }
@@ -44,9 +44,9 @@ func OpenReadView(ctx context.Context, s *Store) (*ReadView, error) {
 	tx, err := db.BeginTx(ctx, snapshotOptions)
 	if err != nil {
 		done()
-		return nil, wrap("begin to read", err)
+		return nil, Wrap("begin to read", err)
 	}
-	view := &ReadView{queries: queries{tx}, tx: tx, postgres: s.pool != nil, close: done}
+	view := &ReadView{Queries: Queries{tx}, tx: tx, postgres: s.pool != nil, close: done}
 	// The first statement fixes the moment.
 	if _, err := view.Applied(ctx); err != nil {
 		view.Close()
@@ -83,13 +83,13 @@ const appliedMigrations = `SELECT name FROM migration WHERE set_name = 'store' O
 // QueryContext is for the queue, which has its own statements.
 func (v *ReadView) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := v.db.QueryContext(ctx, query, args...)
-	return rows, wrap("read tasks", err)
+	return rows, Wrap("read tasks", err)
 }
 
 // Videos returns the next videos by id, with their resolutions, also those that are marked deleted.
 // Their plans, which may have megabytes, are not read.
 func (v *ReadView) Videos(ctx context.Context, after video.ID, limit int) ([]video.Video, error) {
-	page, err := collect(ctx, v.queries, "read videos", func(row *sql.Rows) (video.Video, error) { return scanVideo(row) },
+	page, err := Collect(ctx, v.Queries, "read videos", func(row *sql.Rows) (video.Video, error) { return scanVideo(row) },
 		`SELECT `+videoColumns+`, NULL FROM video WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
 	if err != nil || len(page) == 0 {
 		return nil, err
@@ -107,7 +107,7 @@ func (v *ReadView) Videos(ctx context.Context, after video.ID, limit int) ([]vid
 
 // InWork returns which of some videos have steps: work on them is not finished.
 func (v *ReadView) InWork(ctx context.Context, ids []video.ID) (map[video.ID]bool, error) {
-	in, arg := idSubquery(1, ids)
+	in, arg := IDList(1, ids)
 	found, err := v.queryIDs(ctx, `SELECT DISTINCT video_id FROM step WHERE video_id IN `+in, arg)
 	all := make(map[video.ID]bool, len(found))
 	for _, id := range found {
@@ -147,14 +147,14 @@ func (v *ReadView) exportTable(ctx context.Context, out *bufio.Writer, table str
 	}
 	rows, err := v.db.QueryContext(ctx, `SELECT `+columnNames(columns)+` FROM `+table+` ORDER BY `+strings.Join(key, ", "))
 	if err != nil {
-		return 0, wrap("read rows", err)
+		return 0, Wrap("read rows", err)
 	}
 	defer rows.Close()
 	var n int64
 	line, values := []byte(nil), newValues(columns)
 	for rows.Next() {
 		if err := rows.Scan(values...); err != nil {
-			return n, wrap("read rows", err)
+			return n, Wrap("read rows", err)
 		}
 		if line, err = appendRow(line[:0], values); err != nil {
 			return n, err
@@ -164,7 +164,7 @@ func (v *ReadView) exportTable(ctx context.Context, out *bufio.Writer, table str
 		}
 		n++
 	}
-	return n, wrap("read rows", rows.Err())
+	return n, Wrap("read rows", rows.Err())
 }
 
 // newValues returns what a row is scanned into.

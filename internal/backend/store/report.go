@@ -24,24 +24,24 @@ func (t *Tx) AddExecution(ctx context.Context, id video.ID, e video.Execution, m
 		ON CONFLICT (video_id) DO UPDATE
 		   SET executions = video_cost.executions + 1, wall_us = video_cost.wall_us + $2, cpu_us = video_cost.cpu_us + $3,
 		       began_at = CASE WHEN video_cost.began_at < $4 THEN video_cost.began_at ELSE $4 END
-		RETURNING executions`, id, e.Wall.Microseconds(), e.CPU.Microseconds(), millis(e.StartedAt)).Scan(&position)
+		RETURNING executions`, id, e.Wall.Microseconds(), e.CPU.Microseconds(), Millis(e.StartedAt)).Scan(&position)
 	if err != nil {
-		return wrap("add up cost", err)
+		return Wrap("add up cost", err)
 	}
-	_, err = t.affected(ctx, "store execution", `
+	_, err = t.Exec(ctx, "store execution", `
 		INSERT INTO execution (video_id, position, task, number, attempt, program, arguments, started_at, wall_us, cpu_us, memory, result)
 		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
 		 WHERE (SELECT count(*) FROM execution WHERE video_id = $1) < $13`,
-		id, position, e.Task, e.Number, e.Attempt, e.Program, string(arguments), millis(e.StartedAt),
+		id, position, e.Task, e.Number, e.Attempt, e.Program, string(arguments), Millis(e.StartedAt),
 		e.Wall.Microseconds(), e.CPU.Microseconds(), e.Memory, e.Result, most)
 	return err
 }
 
 // MarkEnded records when the work on a video ended.
 func (t *Tx) MarkEnded(ctx context.Context, id video.ID, at time.Time) error {
-	_, err := t.affected(ctx, "mark video ended", `
+	_, err := t.Exec(ctx, "mark video ended", `
 		INSERT INTO video_cost (video_id, executions, wall_us, cpu_us, ended_at) VALUES ($1, 0, 0, 0, $2)
-		ON CONFLICT (video_id) DO UPDATE SET ended_at = $2`, id, millis(at))
+		ON CONFLICT (video_id) DO UPDATE SET ended_at = $2`, id, Millis(at))
 	return err
 }
 
@@ -56,13 +56,13 @@ func (s *Store) Cost(ctx context.Context, id video.ID) (video.Cost, error) {
 		return video.Cost{}, nil
 	}
 	c.Wall, c.CPU = time.Duration(wall)*time.Microsecond, time.Duration(cpu)*time.Microsecond
-	c.BeganAt, c.EndedAt = fromMillis(began), fromMillis(ended)
-	return c, wrap("read cost", err)
+	c.BeganAt, c.EndedAt = FromMillis(began), FromMillis(ended)
+	return c, Wrap("read cost", err)
 }
 
 // Executions returns the stored executions of a video, in the order they ended.
 func (s *Store) Executions(ctx context.Context, id video.ID) ([]video.Execution, error) {
-	return collect(ctx, s.queries, "read the executions of "+string(id), scanExecution, `
+	return Collect(ctx, s.Queries, "read the executions of "+string(id), scanExecution, `
 		SELECT task, number, attempt, program, arguments, started_at, wall_us, cpu_us, memory, result
 		  FROM execution WHERE video_id = $1 ORDER BY position`, id)
 }
@@ -79,7 +79,7 @@ func scanExecution(row *sql.Rows) (video.Execution, error) {
 	if err := json.Unmarshal([]byte(arguments), &r.Arguments); err != nil {
 		return r, fmt.Errorf("arguments: %w", err)
 	}
-	r.StartedAt = fromMillis(started)
+	r.StartedAt = FromMillis(started)
 	r.Wall, r.CPU = time.Duration(wall)*time.Microsecond, time.Duration(cpu)*time.Microsecond
 	return r, nil
 }
@@ -87,7 +87,7 @@ func scanExecution(row *sql.Rows) (video.Execution, error) {
 // SetQualityScore stores how close a resolution's file is to its source. It is no
 // error if the resolution is gone.
 func (t *Tx) SetQualityScore(ctx context.Context, id video.ResolutionID, l video.QualityScore) error {
-	_, err := t.affected(ctx, "store quality score", `UPDATE resolution SET ssim = $1, psnr = $2, no_better_than = $3 WHERE id = $4`,
+	_, err := t.Exec(ctx, "store quality score", `UPDATE resolution SET ssim = $1, psnr = $2, no_better_than = $3 WHERE id = $4`,
 		l.SSIM, l.PSNR, sql.NullString{String: string(l.NoBetterThan), Valid: l.NoBetterThan != ""}, id)
 	return err
 }

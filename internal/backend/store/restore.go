@@ -50,14 +50,14 @@ func (s subset) ReadDir(name string) ([]fs.DirEntry, error) {
 func Restoring(ctx context.Context, s *Store) (is bool, err error) {
 	var n int
 	err = s.db.QueryRowContext(ctx, `SELECT count(*) FROM restore_in_progress`).Scan(&n)
-	return n > 0, wrap("look for an unfinished restore", err)
+	return n > 0, Wrap("look for an unfinished restore", err)
 }
 
 // BeginRestore marks a new database as one that is being filled, and gives it its id. These belong
 // together: a database that has an id and no mark is one that is used.
 func BeginRestore(ctx context.Context, s *Store, id string, now time.Time) error {
 	return s.InTx(ctx, func(tx *Tx) error {
-		if _, err := tx.affected(ctx, "identify the database", `
+		if _, err := tx.Exec(ctx, "identify the database", `
 			INSERT INTO database_identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, id); err != nil {
 			return err
 		}
@@ -68,15 +68,15 @@ func BeginRestore(ctx context.Context, s *Store, id string, now time.Time) error
 		if !slices.Equal(ids, []string{id}) {
 			return errors.New("another process has begun to use this database")
 		}
-		_, err = tx.affected(ctx, "begin to restore", `
-			INSERT INTO restore_in_progress (one, begun_at) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, millis(now))
+		_, err = tx.Exec(ctx, "begin to restore", `
+			INSERT INTO restore_in_progress (one, begun_at) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, Millis(now))
 		return err
 	})
 }
 
 // EndRestore lets the database be used when tx has committed.
 func EndRestore(ctx context.Context, tx *Tx) error {
-	_, err := tx.affected(ctx, "end the restore", `DELETE FROM restore_in_progress`)
+	_, err := tx.Exec(ctx, "end the restore", `DELETE FROM restore_in_progress`)
 	return err
 }
 
@@ -132,7 +132,7 @@ func (s *Store) allEmpty(ctx context.Context, there []string) (bool, error) {
 		}
 		var has bool
 		if err := s.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM `+table+`)`).Scan(&has); err != nil || has {
-			return false, wrap("look for rows", err)
+			return false, Wrap("look for rows", err)
 		}
 	}
 	return true, nil
@@ -191,11 +191,11 @@ func (s *Store) dropSQLite(ctx context.Context) error {
 	slices.SortStableFunc(names, func(a, b string) int { return slices.Index(BackedUp, b) - slices.Index(BackedUp, a) })
 	return s.InTx(ctx, func(tx *Tx) error {
 		for _, name := range names {
-			if _, err := tx.affected(ctx, "drop tables", `DROP TABLE "`+name+`"`); err != nil {
+			if _, err := tx.Exec(ctx, "drop tables", `DROP TABLE "`+name+`"`); err != nil {
 				return err
 			}
 		}
-		_, err := tx.affected(ctx, "forget migrations", `DELETE FROM migration`)
+		_, err := tx.Exec(ctx, "forget migrations", `DELETE FROM migration`)
 		return err
 	})
 }
@@ -328,7 +328,7 @@ func (in *importer) flush(ctx context.Context) error {
 		text.WriteString("$" + strconv.Itoa(n+1))
 	}
 	text.WriteString(")")
-	stored, err := in.tx.affected(ctx, "store rows of "+in.table, text.String(), in.batch...)
+	stored, err := in.tx.Exec(ctx, "store rows of "+in.table, text.String(), in.batch...)
 	in.counts[in.table] += stored
 	clear(in.batch) // large values would live until others take their places
 	in.batch, in.rows, in.bytes = in.batch[:0], 0, 0
@@ -370,7 +370,7 @@ func (c column) parse(value any) (any, error) {
 // Restored adapts the rows of a backup to their new place. Uploads that were not completed have to be
 // sent again: their bytes are not in a backup.
 func Restored(ctx context.Context, tx *Tx) error {
-	if _, err := tx.affected(ctx, "forget unfinished uploads", `
+	if _, err := tx.Exec(ctx, "forget unfinished uploads", `
 		UPDATE video SET source_size = NULL WHERE completed_at IS NULL AND source_size IS NOT NULL`); err != nil {
 		return err
 	}
@@ -386,11 +386,11 @@ func Restored(ctx context.Context, tx *Tx) error {
 
 // DisableWebhooks disables all webhooks and ends what was still to be delivered to them.
 func DisableWebhooks(ctx context.Context, tx *Tx, reason string) (int64, error) {
-	n, err := tx.affected(ctx, "disable webhooks", `UPDATE webhook SET enabled = FALSE, disabled_reason = $1 WHERE enabled`, reason)
+	n, err := tx.Exec(ctx, "disable webhooks", `UPDATE webhook SET enabled = FALSE, disabled_reason = $1 WHERE enabled`, reason)
 	if err != nil {
 		return 0, err
 	}
-	_, err = tx.affected(ctx, "end deliveries", `
+	_, err = tx.Exec(ctx, "end deliveries", `
 		UPDATE webhook_delivery SET state = 'failed', next_at = NULL, lease = NULL WHERE state IN ('pending', 'held')`)
 	return n, err
 }
@@ -403,5 +403,5 @@ func OtherSessions(ctx context.Context, s *Store) (n int, err error) {
 	}
 	err = s.db.QueryRowContext(ctx, `
 		SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'spool'`).Scan(&n)
-	return n, wrap("look for other processes", err)
+	return n, Wrap("look for other processes", err)
 }

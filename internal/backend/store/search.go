@@ -92,7 +92,7 @@ func (c criterion) writeFrom(to *statement, after video.Cursor, limit int) {
 
 // searchLabels reads one page of the videos whose metadata has all labels of a filter. It goes through the videos
 // that meet the rarest criterion. A page that has examined maxCandidates of them ends with what it has found.
-func (q queries) searchLabels(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
+func (q Queries) searchLabels(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	if after == (video.Cursor{}) {
 		after = newest
 	}
@@ -106,7 +106,7 @@ func (q queries) searchLabels(ctx context.Context, tenant video.Tenant, f video.
 	if err != nil || len(ids) == 0 {
 		return nil, next, err
 	}
-	in, arg := idSubquery(1, ids)
+	in, arg := IDList(1, ids)
 	videos, err := q.videos(ctx, `
 		SELECT `+listColumns+` FROM video
 		 WHERE deleted_at IS NULL AND id IN `+in+`
@@ -121,7 +121,7 @@ func (q queries) searchLabels(ctx context.Context, tenant video.Tenant, f video.
 var newest = video.Cursor{CreatedAt: time.UnixMilli(1<<63 - 1)}
 
 // rarest returns which criterion the fewest videos after a cursor meet. It counts to maxCandidates.
-func (q queries) rarest(ctx context.Context, all []criterion, after video.Cursor) (int, error) {
+func (q Queries) rarest(ctx context.Context, all []criterion, after video.Cursor) (int, error) {
 	if len(all) == 1 {
 		return 0, nil
 	}
@@ -135,7 +135,7 @@ func (q queries) rarest(ctx context.Context, all []criterion, after video.Cursor
 		s.add(`) AS entry`)
 	}
 	type count struct{ criterion, videos int }
-	counts, err := collect(ctx, q, "search metadata", func(row *sql.Rows) (c count, err error) {
+	counts, err := Collect(ctx, q, "search metadata", func(row *sql.Rows) (c count, err error) {
 		err = row.Scan(&c.criterion, &c.videos)
 		return c, err
 	}, s.String(), s.args...)
@@ -149,12 +149,12 @@ func (q queries) rarest(ctx context.Context, all []criterion, after video.Cursor
 
 // candidates goes through the videos that meet the first criterion and returns those that meet the others, too, with
 // the cursor at which it stopped; zero: there are no more.
-func (q queries) candidates(ctx context.Context, first criterion, others []criterion, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
+func (q Queries) candidates(ctx context.Context, first criterion, others []criterion, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
 	s := countMet(first, others)
 	first.writeFrom(s, after, maxCandidates)
 	rows, err := q.db.QueryContext(ctx, s.String(), s.args...)
 	if err != nil {
-		return nil, after, wrap("search metadata", err)
+		return nil, after, Wrap("search metadata", err)
 	}
 	defer rows.Close()
 	page := searchPage{limit: limit, most: maxCandidates}
@@ -163,13 +163,13 @@ func (q queries) candidates(ctx context.Context, first criterion, others []crite
 		var created int64
 		var met int
 		if err := rows.Scan(&created, &at.ID, &met); err != nil {
-			return nil, after, wrap("search metadata", err)
+			return nil, after, Wrap("search metadata", err)
 		}
 		at.CreatedAt = time.UnixMilli(created).UTC()
 		page.examine(at, met == len(others))
 	}
 	ids, next := page.end()
-	return ids, next, wrap("search metadata", rows.Err())
+	return ids, next, Wrap("search metadata", rows.Err())
 }
 
 // countMet begins a statement that counts, for each video that meets a criterion, how many of the others it meets.
@@ -189,12 +189,12 @@ func countMet(first criterion, others []criterion) *statement {
 
 // searchWords reads one page of the videos whose names have all words of a filter in them. It reads names from an
 // index that has nothing else in it. A page that has examined maxNames ends with what it has found.
-func (q queries) searchWords(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
+func (q Queries) searchWords(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	ids, next, err := q.named(ctx, tenant, f, after, limit)
 	if err != nil || len(ids) == 0 {
 		return nil, next, err
 	}
-	in, arg := idSubquery(1, ids)
+	in, arg := IDList(1, ids)
 	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE id IN `+in, arg)
 	place := make(map[video.ID]int, len(ids))
 	for i, id := range ids {
@@ -206,13 +206,13 @@ func (q queries) searchWords(ctx context.Context, tenant video.Tenant, f video.F
 
 // named examines the names of the next videos after a cursor and returns the videos that a filter mentions, with the
 // cursor at which it stopped; zero: there are no more.
-func (q queries) named(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
+func (q Queries) named(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
 	var s statement
 	s.add(`SELECT created_at, id, filename, title FROM video`)
 	stretch(&s, tenant, f, after, maxNames)
 	rows, err := q.db.QueryContext(ctx, s.String(), s.args...)
 	if err != nil {
-		return nil, after, wrap("search names", err)
+		return nil, after, Wrap("search names", err)
 	}
 	defer rows.Close()
 	page := searchPage{limit: limit, most: maxNames}
@@ -221,11 +221,11 @@ func (q queries) named(ctx context.Context, tenant video.Tenant, f video.Filter,
 		var created int64
 		var filename, title string
 		if err := rows.Scan(&created, &at.ID, &filename, &title); err != nil {
-			return nil, after, wrap("search names", err)
+			return nil, after, Wrap("search names", err)
 		}
 		at.CreatedAt = time.UnixMilli(created).UTC()
 		page.examine(at, f.Mentions(filename, title))
 	}
 	ids, next := page.end()
-	return ids, next, wrap("search names", rows.Err())
+	return ids, next, Wrap("search names", rows.Err())
 }

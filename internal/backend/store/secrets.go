@@ -17,7 +17,7 @@ func ReadableSecrets(ctx context.Context, s *Store) ([]string, error) {
 	if s.pool == nil {
 		return nil, nil
 	}
-	return collect(ctx, s.queries, "ask for rights", func(row *sql.Rows) (name string, err error) {
+	return Collect(ctx, s.Queries, "ask for rights", func(row *sql.Rows) (name string, err error) {
 		err = row.Scan(&name)
 		return name, err
 	}, readableSecrets)

@@ -14,11 +14,11 @@ func (s *Store) Reusable(ctx context.Context) (int64, error) {
 	}
 	info, err := os.Stat(s.file)
 	if err != nil {
-		return 0, wrap("measure reusable space", err)
+		return 0, Wrap("measure reusable space", err)
 	}
 	var unused, all int64
 	err = s.db.QueryRowContext(ctx, `
 		SELECT freelist_count * page_size, page_count * page_size
 		  FROM pragma_freelist_count, pragma_page_count, pragma_page_size`).Scan(&unused, &all)
-	return unused - max(all-info.Size(), 0), wrap("measure reusable space", err)
+	return unused - max(all-info.Size(), 0), Wrap("measure reusable space", err)
 }

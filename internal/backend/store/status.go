@@ -17,11 +17,11 @@ func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at t
 		   SET status = 'processing', failure_code = NULL, failure_message = NULL,
 		       completed_at = $1, source_key = $2, source_size = $3, source_etag = $4
 		 WHERE id = $5 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+statusList(video.Before(video.Processing)),
-		millis(at), s.Key, s.Size, s.ETag, id)
+		Millis(at), s.Key, s.Size, s.ETag, id)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	_, err = t.affected(ctx, "accept upload", `
+	_, err = t.Exec(ctx, "accept upload", `
 		UPDATE resolution SET status = 'processing', failure_code = NULL, failure_message = NULL
 		 WHERE video_id = $1 AND status IN `+statusList(video.Before(video.Processing)), id)
 	t.Emit(video.EventUploadCompleted, id)
@@ -56,7 +56,7 @@ func (t *Tx) ExpireUpload(ctx context.Context, id video.ID, before time.Time, f 
 	n, err := t.change(ctx, "expire upload", id, `
 		UPDATE video SET status = 'fail', failure_code = $1, failure_message = $2, source_size = NULL
 		 WHERE id = $3 AND status = 'pending_upload' AND deleted_at IS NULL AND upload_expires_at < $4`,
-		f.Code, f.Message, id, millis(before))
+		f.Code, f.Message, id, Millis(before))
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -66,7 +66,7 @@ func (t *Tx) ExpireUpload(ctx context.Context, id video.ID, before time.Time, f 
 
 // failResolutions marks the resolutions of a video as failed because of its upload.
 func (t *Tx) failResolutions(ctx context.Context, id video.ID, f *video.Failure) error {
-	_, err := t.affected(ctx, "fail resolutions", `
+	_, err := t.Exec(ctx, "fail resolutions", `
 		UPDATE resolution SET status = 'fail', failure_code = $1, failure_message = $2
 		 WHERE video_id = $3 AND status IN `+statusList(video.Before(video.Fail)), f.Code, f.Message, id)
 	return err
@@ -94,7 +94,7 @@ func (t *Tx) MoveVideo(ctx context.Context, id video.ID, to video.Status, f *vid
 // MoveResolution changes the status of a resolution, like MoveVideo.
 func (t *Tx) MoveResolution(ctx context.Context, id video.ResolutionID, to video.Status, f *video.Failure) error {
 	code, message := failureColumns(f)
-	n, err := t.affected(ctx, "move resolution", `
+	n, err := t.Exec(ctx, "move resolution", `
 		UPDATE resolution SET status = $1, failure_code = $2, failure_message = $3
 		 WHERE id = $4 AND status IN `+statusList(video.Before(to)), to, code, message, id)
 	if err := illegalStep(n, err, string(id), to); err != nil || to != video.Ready {

@@ -44,14 +44,14 @@ func (t *Tx) InsertSteps(ctx context.Context, id video.ID, steps []Step) error {
 		}
 		text.WriteString(` ON CONFLICT (video_id, kind, number) DO NOTHING`)
 		if _, err := t.db.ExecContext(ctx, text.String(), args...); err != nil {
-			return wrap("insert steps", err)
+			return Wrap("insert steps", err)
 		}
 	}
 	return nil
 }
 
 // Steps returns the steps of a video, ordered by kind and number.
-func (q queries) Steps(ctx context.Context, id video.ID) ([]Step, error) {
+func (q Queries) Steps(ctx context.Context, id video.ID) ([]Step, error) {
 	scan := func(rows *sql.Rows) (Step, error) {
 		var s Step
 		var done sql.NullInt64
@@ -59,7 +59,7 @@ func (q queries) Steps(ctx context.Context, id video.ID) ([]Step, error) {
 		s.Done = done.Valid
 		return s, err
 	}
-	return collect(ctx, q, "read steps", scan, `
+	return Collect(ctx, q, "read steps", scan, `
 		SELECT kind, number, weight, progress, frames, execution, done_at
 		  FROM step WHERE video_id = $1 ORDER BY kind, number`, id)
 }
@@ -72,19 +72,19 @@ func (s *Store) StepTotals(ctx context.Context, ids []video.ID, apart string) (m
 	return s.stepTotals(ctx, ids, apart)
 }
 
-func (q queries) stepTotals(ctx context.Context, ids []video.ID, apart string) (map[video.ID][]Step, error) {
+func (q Queries) stepTotals(ctx context.Context, ids []video.ID, apart string) (map[video.ID][]Step, error) {
 	sums := make(map[video.ID][]Step, len(ids))
 	if len(ids) == 0 {
 		return sums, nil
 	}
-	in, arg := idSubquery(2, ids)
+	in, arg := IDList(2, ids)
 	rows, err := q.db.QueryContext(ctx, `
 		SELECT video_id, kind, which, sum(weight), sum(weight * progress)
 		  FROM (SELECT video_id, kind, CASE WHEN kind = $1 THEN number ELSE 0 END AS which, weight, progress
 		          FROM step WHERE video_id IN `+in+`) AS part
 		 GROUP BY video_id, kind, which`, apart, arg)
 	if err != nil {
-		return nil, wrap("add up steps", err)
+		return nil, Wrap("add up steps", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -92,24 +92,24 @@ func (q queries) stepTotals(ctx context.Context, ids []video.ID, apart string) (
 		var s Step
 		var done float64
 		if err := rows.Scan(&id, &s.Kind, &s.Number, &s.Weight, &done); err != nil {
-			return nil, wrap("add up steps", err)
+			return nil, Wrap("add up steps", err)
 		}
 		if s.Weight > 0 {
 			s.Progress = done / s.Weight
 		}
 		sums[id] = append(sums[id], s)
 	}
-	return sums, wrap("add up steps", rows.Err())
+	return sums, Wrap("add up steps", rows.Err())
 }
 
 // FinishStep records that a step is done, with its frames and its run. It reports
 // false, and changes nothing, if the step was done before or is not wanted any
 // more: of two workers with the same task, only one result counts.
 func (t *Tx) FinishStep(ctx context.Context, id video.ID, s Step, at time.Time) (bool, error) {
-	n, err := t.affected(ctx, "finish step", `
+	n, err := t.Exec(ctx, "finish step", `
 		UPDATE step SET done_at = $1, progress = 1, frames = $2, execution = $3
 		 WHERE video_id = $4 AND kind = $5 AND number = $6 AND done_at IS NULL`,
-		millis(at), s.Frames, s.Run, id, s.Kind, s.Number)
+		Millis(at), s.Frames, s.Run, id, s.Kind, s.Number)
 	return n == 1, err
 }
 
@@ -117,11 +117,11 @@ func (t *Tx) FinishStep(ctx context.Context, id video.ID, s Step, at time.Time) 
 // wanted any more: its worker may stop. Running tasks write it often, and nothing
 // else depends on it, so it needs no transaction.
 func (s *Store) SetProgress(ctx context.Context, id video.ID, kind string, number int, progress float64) (bool, error) {
-	return queries{s.write}.setProgress(ctx, id, kind, number, progress)
+	return Queries{s.write}.setProgress(ctx, id, kind, number, progress)
 }
 
-func (q queries) setProgress(ctx context.Context, id video.ID, kind string, number int, progress float64) (bool, error) {
-	n, err := q.affected(ctx, "store progress", `
+func (q Queries) setProgress(ctx context.Context, id video.ID, kind string, number int, progress float64) (bool, error) {
+	n, err := q.Exec(ctx, "store progress", `
 		UPDATE step SET progress = $1
 		 WHERE video_id = $2 AND kind = $3 AND number = $4 AND done_at IS NULL`,
 		progress, id, kind, number)
@@ -136,11 +136,11 @@ func (t *Tx) CountFault(ctx context.Context, id video.ID, kind string, number in
 		INSERT INTO step (video_id, kind, number, weight, progress, faults, frames) VALUES ($1, $2, $3, 0, 0, 1, 0)
 		ON CONFLICT (video_id, kind, number) DO UPDATE SET faults = step.faults + 1
 		RETURNING faults`, id, kind, number).Scan(&n)
-	return n, wrap("count fault", err)
+	return n, Wrap("count fault", err)
 }
 
 // DropSteps deletes the steps of a video that is not processed any more.
 func (t *Tx) DropSteps(ctx context.Context, id video.ID) error {
-	_, err := t.affected(ctx, "drop steps", `DELETE FROM step WHERE video_id = $1`, id)
+	_, err := t.Exec(ctx, "drop steps", `DELETE FROM step WHERE video_id = $1`, id)
 	return err
 }

@@ -56,7 +56,7 @@ var migrations embed.FS
 // Store is an open database. Every write except SetProgress happens in a
 // transaction that InTx opens.
 type Store struct {
-	queries
+	Queries
 	file  string // of SQLite
 	write *sql.DB
 	read  *sql.DB
@@ -72,7 +72,7 @@ type Store struct {
 
 // Tx is a transaction. It implements queue.Tx.
 type Tx struct {
-	queries
+	Queries
 	querier
 	conn      *sql.Conn
 	postgres  bool
@@ -88,17 +88,18 @@ func (t *Tx) OnCommit(f func()) { t.committed = append(t.committed, f) }
 // ExecContext is for the queue, which has its own statements.
 func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	res, err := t.querier.ExecContext(ctx, query, args...)
-	return res, wrap("change tasks", err)
+	return res, Wrap("change tasks", err)
 }
 
 // QueryContext is for the queue, too.
 func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := t.querier.QueryContext(ctx, query, args...)
-	return rows, wrap("read tasks", err)
+	return rows, Wrap("read tasks", err)
 }
 
-// queries are the statements that work both inside and outside a transaction.
-type queries struct{ db querier }
+// Queries run statements: Tx.Queries inside a transaction, Store.Queries outside of one, where they only read. Rooms
+// keep the statements of their own tables beside their rules and run them with Exec, QueryRow and Collect.
+type Queries struct{ db querier }
 
 type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
@@ -134,7 +135,7 @@ func openSQLiteWith(ctx context.Context, path string, files fs.FS) (*Store, erro
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
 	}
-	s := &Store{queries: queries{read}, file: path, write: write, read: read}
+	s := &Store{Queries: Queries{read}, file: path, write: write, read: read}
 	if err := s.check(ctx, files); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), s.Close())
 	}
@@ -256,7 +257,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		return s.pingPostgres(ctx)
 	}
 	if _, err := s.db.ExecContext(ctx, `SELECT 1`); err != nil {
-		return wrap("ping database", err)
+		return Wrap("ping database", err)
 	}
 	if err := diskspace.CheckWritable(filepath.Dir(s.file)); err != nil {
 		return readOnly(fmt.Errorf("ping database: %w", err))
@@ -276,7 +277,7 @@ func (s *Store) pingPostgres(ctx context.Context) (err error) {
 			break
 		}
 	}
-	return wrap("ping database", err)
+	return Wrap("ping database", err)
 }
 
 // Close closes the database.
@@ -339,7 +340,7 @@ func (s *Store) inTx(ctx context.Context, f func(*Tx) error) ([]func(), error) {
 	}
 	defer conn.Close()
 	defer tx.Rollback() // does nothing after a commit
-	t := &Tx{queries: queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil, keepAlive: s.keepAlive, now: s.eventTime}
+	t := &Tx{Queries: Queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil, keepAlive: s.keepAlive, now: s.eventTime}
 	if err := f(t); err != nil {
 		return nil, err
 	}
@@ -353,7 +354,7 @@ func (s *Store) inTx(ctx context.Context, f func(*Tx) error) ([]func(), error) {
 		if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
 			return nil, ctx.Err() // database/sql has noticed first, and has rolled back
 		}
-		return nil, wrap("commit", err)
+		return nil, Wrap("commit", err)
 	}
 	return t.committed, nil
 }
@@ -371,7 +372,7 @@ func (s *Store) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
 	for try := 1; ; try++ {
 		conn, err := s.write.Conn(ctx)
 		if err != nil {
-			return nil, nil, wrap("begin", err)
+			return nil, nil, Wrap("begin", err)
 		}
 		tx, err := conn.BeginTx(txCtx, nil)
 		if err == nil {
@@ -379,17 +380,22 @@ func (s *Store) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
 		}
 		conn.Close()
 		if try == maxTries || !isTransient(err) || errors.Is(err, context.DeadlineExceeded) {
-			return nil, nil, wrap("begin", err)
+			return nil, nil, Wrap("begin", err)
 		}
 	}
 }
 
-// affected runs a statement and returns how many rows it changed.
-func (q queries) affected(ctx context.Context, op, query string, args ...any) (int64, error) {
+// Exec runs a statement and returns how many rows it changed. op says in errors what it was for.
+func (q Queries) Exec(ctx context.Context, op, query string, args ...any) (int64, error) {
 	res, err := q.db.ExecContext(ctx, query, args...)
 	if err != nil {
-		return 0, wrap(op, err)
+		return 0, Wrap(op, err)
 	}
 	n, err := res.RowsAffected()
-	return n, wrap(op, err)
+	return n, Wrap(op, err)
+}
+
+// QueryRow runs a query that returns one row. Errors of its Scan go through Wrap.
+func (q Queries) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
+	return q.db.QueryRowContext(ctx, query, args...)
 }

@@ -23,21 +23,21 @@ func StoredOf(s *Store) StoredCounts { return StoredCounts{s} }
 // Record replaces the counts of an area.
 func (s StoredCounts) Record(ctx context.Context, c Stored) error {
 	return s.s.InTx(ctx, func(tx *Tx) error {
-		_, err := tx.affected(ctx, "record stored bytes", `
+		_, err := tx.Exec(ctx, "record stored bytes", `
 			INSERT INTO storage_usage (area, objects, bytes, counted_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (area) DO UPDATE
 			   SET objects = excluded.objects, bytes = excluded.bytes, counted_at = excluded.counted_at`,
-			c.Area, c.Objects, c.Bytes, millis(c.CountedAt))
+			c.Area, c.Objects, c.Bytes, Millis(c.CountedAt))
 		return err
 	})
 }
 
 // All returns the counts of all areas that were ever counted, by name.
 func (s StoredCounts) All(ctx context.Context) ([]Stored, error) {
-	return collect(ctx, s.s.queries, "read stored bytes", func(row *sql.Rows) (c Stored, err error) {
+	return Collect(ctx, s.s.Queries, "read stored bytes", func(row *sql.Rows) (c Stored, err error) {
 		var counted sql.NullInt64
 		err = row.Scan(&c.Area, &c.Objects, &c.Bytes, &counted)
-		c.CountedAt = fromMillis(counted)
+		c.CountedAt = FromMillis(counted)
 		return c, err
 	}, `SELECT area, objects, bytes, counted_at FROM storage_usage ORDER BY area`)
 }

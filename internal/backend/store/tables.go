@@ -47,7 +47,7 @@ var kindsByType = map[string]columnKind{
 }
 
 // columns returns the columns of a table in the order of the schema, and those of its primary key.
-func (q queries) columns(ctx context.Context, postgres bool, table string) (all []column, key []string, err error) {
+func (q Queries) columns(ctx context.Context, postgres bool, table string) (all []column, key []string, err error) {
 	query := `SELECT name, type, pk FROM pragma_table_info($1) ORDER BY cid`
 	if postgres {
 		query = `
@@ -61,7 +61,7 @@ func (q queries) columns(ctx context.Context, postgres bool, table string) (all 
 	}
 	rows, err := q.db.QueryContext(ctx, query, table)
 	if err != nil {
-		return nil, nil, wrap("read the schema", err)
+		return nil, nil, Wrap("read the schema", err)
 	}
 	defer rows.Close()
 	places := map[string]int{}
@@ -69,7 +69,7 @@ func (q queries) columns(ctx context.Context, postgres bool, table string) (all 
 		var name, kind string
 		var place int
 		if err := rows.Scan(&name, &kind, &place); err != nil {
-			return nil, nil, wrap("read the schema", err)
+			return nil, nil, Wrap("read the schema", err)
 		}
 		known, ok := kindsByType[strings.ToLower(kind)]
 		if !ok {
@@ -81,7 +81,7 @@ func (q queries) columns(ctx context.Context, postgres bool, table string) (all 
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, nil, wrap("read the schema", err)
+		return nil, nil, Wrap("read the schema", err)
 	}
 	if len(all) == 0 {
 		return nil, nil, fmt.Errorf("there is no table %s", table)
@@ -91,7 +91,7 @@ func (q queries) columns(ctx context.Context, postgres bool, table string) (all 
 }
 
 // tables returns the names of all tables in the database.
-func (q queries) tables(ctx context.Context, postgres bool) ([]string, error) {
+func (q Queries) tables(ctx context.Context, postgres bool) ([]string, error) {
 	query := `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`
 	if postgres {
 		query = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' ORDER BY 1`
@@ -100,21 +100,21 @@ func (q queries) tables(ctx context.Context, postgres bool) ([]string, error) {
 }
 
 // queryNames returns the only column of a query.
-func (q queries) queryNames(ctx context.Context, query string, args ...any) ([]string, error) {
+func (q Queries) queryNames(ctx context.Context, query string, args ...any) ([]string, error) {
 	rows, err := q.db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, wrap("read the schema", err)
+		return nil, Wrap("read the schema", err)
 	}
 	defer rows.Close()
 	var all []string
 	for rows.Next() {
 		var name string
 		if err := rows.Scan(&name); err != nil {
-			return nil, wrap("read the schema", err)
+			return nil, Wrap("read the schema", err)
 		}
 		all = append(all, name)
 	}
-	return all, wrap("read the schema", rows.Err())
+	return all, Wrap("read the schema", rows.Err())
 }
 
 // columnNames writes columns as a list of SQL.

@@ -16,15 +16,15 @@ import (
 // are exact, whoever asks. On PostgreSQL the row is locked from then on: of two
 // transactions that use up the last of a limit, the second one sees the first.
 type Tenants struct {
-	q  queries
+	q  Queries
 	tx *Tx // nil outside a transaction
 }
 
 // TenantsOf returns the tenants of a store, for reading.
-func TenantsOf(s *Store) Tenants { return Tenants{q: s.queries} }
+func TenantsOf(s *Store) Tenants { return Tenants{q: s.Queries} }
 
 // TenantsIn returns the tenants as a transaction sees and changes them.
-func TenantsIn(t *Tx) Tenants { return Tenants{t.queries, t} }
+func TenantsIn(t *Tx) Tenants { return Tenants{t.Queries, t} }
 
 // Tenant is a tenant and its usage.
 type Tenant struct {
@@ -45,18 +45,18 @@ func (t Tenants) Usage(ctx context.Context, name video.Tenant, now time.Time) (v
 	if errors.Is(err, sql.ErrNoRows) {
 		return video.Usage{}, nil
 	}
-	return one.Usage, wrap("read usage", err)
+	return one.Usage, Wrap("read usage", err)
 }
 
 // List returns all tenants that have a key, a video or limits, by name.
 func (t Tenants) List(ctx context.Context, now time.Time) ([]Tenant, error) {
-	return collect(ctx, t.q, "list tenants", func(row *sql.Rows) (Tenant, error) { return scanTenant(row) },
+	return Collect(ctx, t.q, "list tenants", func(row *sql.Rows) (Tenant, error) { return scanTenant(row) },
 		`SELECT name, `+tenantColumns+` FROM tenant ORDER BY name`, dayOf(now))
 }
 
 // Page returns at most limit tenants by name, from the one after a name on.
 func (t Tenants) Page(ctx context.Context, after video.Tenant, limit int, now time.Time) ([]Tenant, error) {
-	return collect(ctx, t.q, "list tenants", func(row *sql.Rows) (Tenant, error) { return scanTenant(row) },
+	return Collect(ctx, t.q, "list tenants", func(row *sql.Rows) (Tenant, error) { return scanTenant(row) },
 		`SELECT name, `+tenantColumns+` FROM tenant WHERE name > $2 ORDER BY name LIMIT $3`, dayOf(now), after, limit)
 }
 
@@ -71,7 +71,7 @@ func scanTenant(row interface{ Scan(...any) error }) (Tenant, error) {
 
 // SetLimits replaces the limits of a tenant.
 func (t Tenants) SetLimits(ctx context.Context, name video.Tenant, l video.Limits) error {
-	_, err := t.q.affected(ctx, "set limits", `
+	_, err := t.q.Exec(ctx, "set limits", `
 		INSERT INTO tenant (name, max_videos, max_bytes, max_minutes, max_in_work) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (name) DO UPDATE SET max_videos = excluded.max_videos, max_bytes = excluded.max_bytes,
 		       max_minutes = excluded.max_minutes, max_in_work = excluded.max_in_work`,
@@ -81,7 +81,7 @@ func (t Tenants) SetLimits(ctx context.Context, name video.Tenant, l video.Limit
 
 // AddLength adds the length of a video to what a tenant has used of its minutes of the day.
 func (t Tenants) AddLength(ctx context.Context, name video.Tenant, d time.Duration, now time.Time) error {
-	_, err := t.q.affected(ctx, "count minutes", `
+	_, err := t.q.Exec(ctx, "count minutes", `
 		INSERT INTO tenant (name, processed_day, processed_us) VALUES ($1, $2, $3)
 		ON CONFLICT (name) DO UPDATE SET processed_day = excluded.processed_day,
 		       processed_us = excluded.processed_us + CASE WHEN tenant.processed_day = excluded.processed_day THEN tenant.processed_us ELSE 0 END`,
@@ -116,7 +116,7 @@ func (t *Tx) change(ctx context.Context, op string, id video.ID, query string, a
 	if err != nil {
 		return 0, err
 	}
-	n, err := t.affected(ctx, op, query, args...)
+	n, err := t.Exec(ctx, op, query, args...)
 	if err != nil || n == 0 {
 		return n, err
 	}
@@ -141,14 +141,14 @@ func (t *Tx) countsOf(ctx context.Context, id video.ID) (tenant video.Tenant, c 
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", counts{}, nil
 	}
-	return tenant, c, wrap("count video", err)
+	return tenant, c, Wrap("count video", err)
 }
 
 func (t *Tx) addCounts(ctx context.Context, tenant video.Tenant, c counts) error {
 	if c == (counts{}) {
 		return nil
 	}
-	_, err := t.affected(ctx, "count video", `
+	_, err := t.Exec(ctx, "count video", `
 		INSERT INTO tenant (name, videos, bytes, in_work) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (name) DO UPDATE SET videos = tenant.videos + excluded.videos,
 		       bytes = tenant.bytes + excluded.bytes, in_work = tenant.in_work + excluded.in_work`,
@@ -159,14 +159,14 @@ func (t *Tx) addCounts(ctx context.Context, tenant video.Tenant, c counts) error
 // lockTenant makes the row of a tenant, if there is none, and keeps it from others until the end of the
 // transaction.
 func (t *Tx) lockTenant(ctx context.Context, name video.Tenant) error {
-	_, err := t.affected(ctx, "lock tenant", `
+	_, err := t.Exec(ctx, "lock tenant", `
 		INSERT INTO tenant (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name`, name)
 	return err
 }
 
 // Names returns all tenants that have a key, a video or limits.
 func (t Tenants) Names(ctx context.Context) ([]video.Tenant, error) {
-	return collect(ctx, t.q, "list tenants", func(row *sql.Rows) (name video.Tenant, err error) {
+	return Collect(ctx, t.q, "list tenants", func(row *sql.Rows) (name video.Tenant, err error) {
 		err = row.Scan(&name)
 		return name, err
 	}, `SELECT name FROM tenant ORDER BY name`)
@@ -182,14 +182,14 @@ func (t Tenants) Recount(ctx context.Context, name video.Tenant) (wrong bool, er
 		INSERT INTO tenant (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name
 		RETURNING videos, bytes, in_work`, name).Scan(&row.videos, &row.bytes, &row.inWork)
 	if err != nil {
-		return false, wrap("recount tenant", err)
+		return false, Wrap("recount tenant", err)
 	}
 	err = t.q.db.QueryRowContext(ctx, `
 		SELECT CAST(coalesce(sum(videos), 0) AS BIGINT), CAST(coalesce(sum(bytes), 0) AS BIGINT), CAST(coalesce(sum(in_work), 0) AS BIGINT)
 		  FROM (SELECT `+countColumns+` FROM video WHERE tenant = $1 AND deleted_at IS NULL) AS v`,
 		name).Scan(&real.videos, &real.bytes, &real.inWork)
 	if err != nil || row == real {
-		return false, wrap("recount tenant", err)
+		return false, Wrap("recount tenant", err)
 	}
 	return true, t.tx.addCounts(ctx, name, counts{real.videos - row.videos, real.bytes - row.bytes, real.inWork - row.inWork})
 }

@@ -29,7 +29,7 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 		                   status, created_at, upload_expires_at, key_id, title, import_progress, codecs)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 	if _, err := t.change(ctx, "insert video", v.ID, q, v.ID, v.Tenant, v.Filename, v.ContentType, v.IsPublic, v.Upscale,
-		textOrNull(string(v.Metadata)), string(thumbnails), v.Status, millis(v.CreatedAt), millis(v.UploadExpiresAt), v.KeyID, v.Title, importProgress(v), codecs); err != nil {
+		NullText(string(v.Metadata)), string(thumbnails), v.Status, Millis(v.CreatedAt), Millis(v.UploadExpiresAt), v.KeyID, v.Title, importProgress(v), codecs); err != nil {
 		return err
 	}
 	if err := t.insertLabels(ctx, v); err != nil {
@@ -38,7 +38,7 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 	for i, r := range v.Resolutions {
 		const q = `INSERT INTO resolution (id, video_id, name, position, status) VALUES ($1, $2, $3, $4, $5)`
 		if _, err := t.db.ExecContext(ctx, q, r.ID, v.ID, r.Name, i, r.Status); err != nil {
-			return wrap("insert resolution", err)
+			return Wrap("insert resolution", err)
 		}
 	}
 	return nil
@@ -75,7 +75,7 @@ func (s *Store) readVideo(ctx context.Context, id video.ID, columns string) (vid
 		return video.Video{}, err
 	}
 	defer tx.Rollback() // there is nothing to commit
-	return queries{tx}.video(ctx, id, columns)
+	return Queries{tx}.video(ctx, id, columns)
 }
 
 // snapshotOptions are those of a read-only transaction that sees one moment of the database.
@@ -84,7 +84,7 @@ var snapshotOptions = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnl
 // snapshot begins a read-only transaction that sees one moment of the database.
 func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
 	tx, err := s.read.BeginTx(ctx, snapshotOptions)
-	return tx, wrap("begin to read", err)
+	return tx, Wrap("begin to read", err)
 }
 
 // Video is Store.VideoWithPlan inside a transaction.
@@ -92,7 +92,7 @@ func (t *Tx) Video(ctx context.Context, id video.ID) (video.Video, error) {
 	return t.video(ctx, id, fullColumns)
 }
 
-func (q queries) video(ctx context.Context, id video.ID, columns string) (video.Video, error) {
+func (q Queries) video(ctx context.Context, id video.ID, columns string) (video.Video, error) {
 	v, err := scanVideo(q.db.QueryRowContext(ctx, `SELECT `+columns+` FROM video WHERE id = $1`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return video.Video{}, video.VideoNotFound()
@@ -124,11 +124,11 @@ func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
 		&metadata, &thumbnails, &v.Status, &failureCode, &failureMessage, &created, &expires, &completed, &deleted,
 		&key, &size, &etag, &duration, &playable, &warnings, &files, &imported, &codecs, &plan)
 	if err != nil {
-		return video.Video{}, wrap("read video", err)
+		return video.Video{}, Wrap("read video", err)
 	}
-	v.CreatedAt, v.UploadExpiresAt = fromMillis(created), fromMillis(expires)
-	v.CompletedAt, v.DeletedAt = fromMillis(completed), fromMillis(deleted)
-	v.PlayableAt = fromMillis(playable)
+	v.CreatedAt, v.UploadExpiresAt = FromMillis(created), FromMillis(expires)
+	v.CompletedAt, v.DeletedAt = FromMillis(completed), FromMillis(deleted)
+	v.PlayableAt = FromMillis(playable)
 	v.Imported, v.ImportProgress = imported.Valid, float64(imported.Int64)/millionths
 	v.Source = video.Source{Key: key.String, Size: size.Int64, ETag: etag.String}
 	v.Duration = time.Duration(duration.Int64) * time.Microsecond
@@ -165,9 +165,9 @@ func failure(code, message sql.NullString) *video.Failure {
 }
 
 // resolutions returns the resolutions of some videos, in the order requested.
-func (q queries) resolutions(ctx context.Context, ids []video.ID) (map[video.ID][]video.Resolution, error) {
-	in, arg := idSubquery(1, ids)
-	rows, err := collect(ctx, q, "read resolutions", scanResolution, `
+func (q Queries) resolutions(ctx context.Context, ids []video.ID) (map[video.ID][]video.Resolution, error) {
+	in, arg := IDList(1, ids)
+	rows, err := Collect(ctx, q, "read resolutions", scanResolution, `
 		SELECT id, video_id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate, ssim, psnr, no_better_than, variants
 		  FROM resolution WHERE video_id IN `+in+` ORDER BY video_id, position`, arg)
 	all := make(map[video.ID][]video.Resolution, len(ids))
@@ -200,7 +200,7 @@ func (s *Store) VideoOf(ctx context.Context, id video.ResolutionID) (video.ID, e
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", video.ResolutionNotFound()
 	}
-	return v, wrap("find video of resolution", err)
+	return v, Wrap("find video of resolution", err)
 }
 
 // Findings are what the work on a video has found out and made: documents that
@@ -240,13 +240,13 @@ func (t *Tx) SetFindings(ctx context.Context, id video.ID, f Findings) error {
 		set("duration_us", f.Plan.Duration.Microseconds())
 	}
 	if !f.Playable.IsZero() {
-		set("playable_at", millis(f.Playable))
+		set("playable_at", Millis(f.Playable))
 		t.Emit(video.EventPlayable, id)
 	}
 	if len(columns) == 0 {
 		return nil
 	}
-	_, err := t.affected(ctx, "store findings",
+	_, err := t.Exec(ctx, "store findings",
 		`UPDATE video SET `+strings.Join(columns, ", ")+fmt.Sprintf(` WHERE id = $%d`, len(args)+1), append(args, id)...)
 	return err
 }
@@ -257,7 +257,7 @@ func (t *Tx) SetOutput(ctx context.Context, r video.Resolution) error {
 	if err != nil {
 		return fmt.Errorf("store output of %s: %w", r.ID, err)
 	}
-	_, err = t.affected(ctx, "store output",
+	_, err = t.Exec(ctx, "store output",
 		`UPDATE resolution SET width = $1, height = $2, size_bytes = $3, bitrate = $4, variants = $5 WHERE id = $6`,
 		r.Width, r.Height, r.SizeBytes, r.Bitrate, variants, r.ID)
 	return err
@@ -275,7 +275,7 @@ func listOrNull[T any](all []T) (any, error) {
 // InsertResolution adds a resolution to a video, after the existing ones.
 func (t *Tx) InsertResolution(ctx context.Context, r video.Resolution) error {
 	code, message := failureColumns(r.Failure)
-	_, err := t.affected(ctx, "add resolution", `
+	_, err := t.Exec(ctx, "add resolution", `
 		INSERT INTO resolution (id, video_id, name, position, status, failure_code, failure_message)
 		SELECT $1, $2, $3, COALESCE(MAX(position), -1) + 1, $4, $5, $6 FROM resolution WHERE video_id = $2`,
 		r.ID, r.VideoID, r.Name, r.Status, code, message)
@@ -286,17 +286,17 @@ func (t *Tx) InsertResolution(ctx context.Context, r video.Resolution) error {
 // at once, so that searches need not skip it.
 func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
 	n, err := t.change(ctx, "mark video deleted", id,
-		`UPDATE video SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, millis(at), id)
+		`UPDATE video SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, Millis(at), id)
 	if err != nil {
 		return err
 	}
 	if n > 0 {
 		t.Emit(video.EventDeleted, id)
 	}
-	if _, err = t.affected(ctx, "remove labels", `DELETE FROM metadata_index WHERE video_id = $1`, id); err != nil {
+	if _, err = t.Exec(ctx, "remove labels", `DELETE FROM metadata_index WHERE video_id = $1`, id); err != nil {
 		return err
 	}
-	_, err = t.affected(ctx, "end import", `DELETE FROM video_import WHERE video_id = $1`, id) // whoever fetches it stops
+	_, err = t.Exec(ctx, "end import", `DELETE FROM video_import WHERE video_id = $1`, id) // whoever fetches it stops
 	return err
 }
 
@@ -309,7 +309,7 @@ func (t *Tx) RemoveVideo(ctx context.Context, id video.ID) error {
 
 // RemoveResolution deletes one resolution.
 func (t *Tx) RemoveResolution(ctx context.Context, id video.ResolutionID) error {
-	n, err := t.affected(ctx, "remove resolution", `DELETE FROM resolution WHERE id = $1`, id)
+	n, err := t.Exec(ctx, "remove resolution", `DELETE FROM resolution WHERE id = $1`, id)
 	if err == nil && n == 0 {
 		return video.ResolutionNotFound()
 	}
@@ -323,7 +323,7 @@ func (s *Store) AbandonedUploads(ctx context.Context, before time.Time, limit in
 	return s.queryIDs(ctx, `
 		SELECT id FROM video
 		 WHERE status = 'pending_upload' AND deleted_at IS NULL AND upload_expires_at < $1
-		 ORDER BY upload_expires_at LIMIT $2`, millis(before), limit)
+		 ORDER BY upload_expires_at LIMIT $2`, Millis(before), limit)
 }
 
 // MarkFailedUploads marks videos deleted that failed because of their upload and
@@ -337,7 +337,7 @@ func (s *Store) MarkFailedUploads(ctx context.Context, before, at time.Time, lim
 	err := s.InTx(ctx, func(tx *Tx) error {
 		freed := map[video.Tenant]counts{} // such a video counts for nothing but its file
 		var err error
-		ids, err = collect(ctx, tx.queries, "mark failed uploads", func(row *sql.Rows) (id video.ID, err error) {
+		ids, err = Collect(ctx, tx.Queries, "mark failed uploads", func(row *sql.Rows) (id video.ID, err error) {
 			var tenant video.Tenant
 			var bytes int64
 			err = row.Scan(&id, &tenant, &bytes)
@@ -347,7 +347,7 @@ func (s *Store) MarkFailedUploads(ctx context.Context, before, at time.Time, lim
 			UPDATE video SET deleted_at = $1
 			 WHERE `+failed+` AND id IN (
 			       SELECT id FROM video WHERE `+failed+` ORDER BY upload_expires_at LIMIT $3)
-			RETURNING id, tenant, coalesce(source_size, 0)`, millis(at), millis(before), limit)
+			RETURNING id, tenant, coalesce(source_size, 0)`, Millis(at), Millis(before), limit)
 		if err != nil {
 			return err
 		}
@@ -377,7 +377,7 @@ func LackingVariants(ctx context.Context, s *Store, after video.ID, limit int) (
 	return s.lackingVariants(ctx, after, limit)
 }
 
-func (q queries) lackingVariants(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
+func (q Queries) lackingVariants(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
 	return q.queryIDs(ctx, `
 		SELECT id FROM video
 		 WHERE codecs IS NOT NULL AND status = 'ready' AND id > $1
@@ -392,8 +392,8 @@ func (s *Store) MarkedDeleted(ctx context.Context) ([]video.ID, error) {
 	return s.queryIDs(ctx, `SELECT id FROM video WHERE deleted_at IS NOT NULL`)
 }
 
-func (q queries) queryIDs(ctx context.Context, text string, args ...any) ([]video.ID, error) {
-	return collect(ctx, q, "list videos", func(row *sql.Rows) (id video.ID, err error) {
+func (q Queries) queryIDs(ctx context.Context, text string, args ...any) ([]video.ID, error) {
+	return Collect(ctx, q, "list videos", func(row *sql.Rows) (id video.ID, err error) {
 		err = row.Scan(&id)
 		return id, err
 	}, text, args...)

@@ -82,12 +82,12 @@ func (w Webhooks) Insert(ctx context.Context, h Webhook, secret string, most int
 		}
 		var n int
 		if err := tx.db.QueryRowContext(ctx, `SELECT count(*) FROM webhook WHERE tenant = $1`, h.Tenant).Scan(&n); err != nil || n >= most {
-			return wrap("count webhooks", err)
+			return Wrap("count webhooks", err)
 		}
-		if _, err := tx.affected(ctx, "insert webhook", `
+		if _, err := tx.Exec(ctx, "insert webhook", `
 			INSERT INTO webhook (id, tenant, url, pull, events, description, enabled, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			h.ID, h.Tenant, h.URL, h.Pull, joinEvents(h.Events), h.Description, h.Enabled, millis(h.CreatedAt)); err != nil {
+			h.ID, h.Tenant, h.URL, h.Pull, joinEvents(h.Events), h.Description, h.Enabled, Millis(h.CreatedAt)); err != nil {
 			return err
 		}
 		inserted = true
@@ -97,8 +97,8 @@ func (w Webhooks) Insert(ctx context.Context, h Webhook, secret string, most int
 }
 
 func (t *Tx) insertSecret(ctx context.Context, id, secret string, at time.Time) error {
-	_, err := t.affected(ctx, "insert secret", `
-		INSERT INTO webhook_secret (webhook_id, secret, created_at) VALUES ($1, $2, $3)`, id, secret, millis(at))
+	_, err := t.Exec(ctx, "insert secret", `
+		INSERT INTO webhook_secret (webhook_id, secret, created_at) VALUES ($1, $2, $3)`, id, secret, Millis(at))
 	return err
 }
 
@@ -108,22 +108,22 @@ func scanWebhook(row *sql.Rows) (h Webhook, err error) {
 	var events string
 	var created sql.NullInt64
 	err = row.Scan(&h.ID, &h.Tenant, &h.URL, &h.Pull, &events, &h.Description, &h.Enabled, &h.DisabledReason, &created)
-	h.Events, h.CreatedAt = splitEvents(events), fromMillis(created)
+	h.Events, h.CreatedAt = splitEvents(events), FromMillis(created)
 	return h, err
 }
 
 // List returns the webhooks of a tenant, oldest first.
 func (w Webhooks) List(ctx context.Context, tenant video.Tenant) ([]Webhook, error) {
-	return collect(ctx, w.s.queries, "read webhooks", scanWebhook, selectWebhook+`WHERE tenant = $1 ORDER BY created_at, id`, tenant)
+	return Collect(ctx, w.s.Queries, "read webhooks", scanWebhook, selectWebhook+`WHERE tenant = $1 ORDER BY created_at, id`, tenant)
 }
 
 // Get returns a webhook of a tenant.
 func (w Webhooks) Get(ctx context.Context, tenant video.Tenant, id string) (Webhook, error) {
-	return w.s.queries.webhook(ctx, tenant, id)
+	return w.s.Queries.webhook(ctx, tenant, id)
 }
 
-func (q queries) webhook(ctx context.Context, tenant video.Tenant, id string) (Webhook, error) {
-	found, err := collect(ctx, q, "read webhook", scanWebhook, selectWebhook+`WHERE id = $1 AND tenant = $2`, id, tenant)
+func (q Queries) webhook(ctx context.Context, tenant video.Tenant, id string) (Webhook, error) {
+	found, err := Collect(ctx, q, "read webhook", scanWebhook, selectWebhook+`WHERE id = $1 AND tenant = $2`, id, tenant)
 	if err == nil && len(found) == 0 {
 		return Webhook{}, WebhookNotFound()
 	}
@@ -136,7 +136,7 @@ func (q queries) webhook(ctx context.Context, tenant video.Tenant, id string) (W
 // lockWebhook returns a webhook of a tenant, which nobody else changes until the transaction ends: what
 // is written then rests on what was read. SQLite has one writer at a time anyway.
 func (t *Tx) lockWebhook(ctx context.Context, tenant video.Tenant, id string) (Webhook, error) {
-	if _, err := t.affected(ctx, "lock webhook", `UPDATE webhook SET tenant = tenant WHERE id = $1 AND tenant = $2`, id, tenant); err != nil {
+	if _, err := t.Exec(ctx, "lock webhook", `UPDATE webhook SET tenant = tenant WHERE id = $1 AND tenant = $2`, id, tenant); err != nil {
 		return Webhook{}, err
 	}
 	return t.webhook(ctx, tenant, id)
@@ -144,8 +144,8 @@ func (t *Tx) lockWebhook(ctx context.Context, tenant video.Tenant, id string) (W
 
 // ByID returns those of the webhooks that exist.
 func (w Webhooks) ByID(ctx context.Context, ids []string) (map[string]Webhook, error) {
-	in, arg := idSubquery(1, ids)
-	found, err := collect(ctx, w.s.queries, "read webhooks", scanWebhook, selectWebhook+`WHERE id IN `+in, arg)
+	in, arg := IDList(1, ids)
+	found, err := Collect(ctx, w.s.Queries, "read webhooks", scanWebhook, selectWebhook+`WHERE id IN `+in, arg)
 	all := make(map[string]Webhook, len(found))
 	for _, h := range found {
 		all[h.ID] = h
@@ -155,16 +155,16 @@ func (w Webhooks) ByID(ctx context.Context, ids []string) (map[string]Webhook, e
 
 // Secrets returns the secrets of webhooks that have not expired at now, newest first.
 func (w Webhooks) Secrets(ctx context.Context, ids []string, now time.Time) (map[string][]WebhookSecret, error) {
-	in, arg := idSubquery(1, ids)
+	in, arg := IDList(1, ids)
 	all := make(map[string][]WebhookSecret, len(ids))
-	_, err := collect(ctx, w.s.queries, "read secrets", func(row *sql.Rows) (none struct{}, err error) {
+	_, err := Collect(ctx, w.s.Queries, "read secrets", func(row *sql.Rows) (none struct{}, err error) {
 		var id string
 		var s WebhookSecret
 		var created, expires sql.NullInt64
 		if err := row.Scan(&id, &s.Secret, &created, &expires); err != nil {
 			return none, err
 		}
-		s.CreatedAt, s.ExpiresAt = fromMillis(created), fromMillis(expires)
+		s.CreatedAt, s.ExpiresAt = FromMillis(created), FromMillis(expires)
 		if s.ExpiresAt.IsZero() || now.Before(s.ExpiresAt) {
 			all[id] = append(all[id], s)
 		}
@@ -206,7 +206,7 @@ func (t *Tx) updateWebhook(ctx context.Context, tenant video.Tenant, id string, 
 			return h, open, err
 		}
 	}
-	if _, err := t.affected(ctx, "change webhook", `
+	if _, err := t.Exec(ctx, "change webhook", `
 		UPDATE webhook SET url = $1, events = $2, description = $3, enabled = $4, disabled_reason = $5 WHERE id = $6`,
 		h.URL, joinEvents(h.Events), h.Description, h.Enabled, h.DisabledReason, id); err != nil || h.Enabled {
 		return h, false, err
@@ -218,18 +218,18 @@ func (t *Tx) updateWebhook(ctx context.Context, tenant video.Tenant, id string, 
 // its log, which RemoveLogs removes: it may be long.
 func (w Webhooks) Remove(ctx context.Context, tenant video.Tenant, id string) error {
 	return w.s.InTx(ctx, func(tx *Tx) error {
-		n, err := tx.affected(ctx, "remove webhook", `DELETE FROM webhook WHERE id = $1 AND tenant = $2`, id, tenant)
+		n, err := tx.Exec(ctx, "remove webhook", `DELETE FROM webhook WHERE id = $1 AND tenant = $2`, id, tenant)
 		if err == nil && n == 0 {
 			return WebhookNotFound()
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := tx.affected(ctx, "remove secrets", `DELETE FROM webhook_secret WHERE webhook_id = $1`, id); err != nil {
+		if _, err := tx.Exec(ctx, "remove secrets", `DELETE FROM webhook_secret WHERE webhook_id = $1`, id); err != nil {
 			return err
 		}
-		_, err = tx.affected(ctx, "remove log", `
-			INSERT INTO webhook_removed (id, removed_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id, millis(tx.now()))
+		_, err = tx.Exec(ctx, "remove log", `
+			INSERT INTO webhook_removed (id, removed_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id, Millis(tx.now()))
 		return err
 	})
 }
@@ -241,12 +241,12 @@ func (w Webhooks) RotateSecret(ctx context.Context, tenant video.Tenant, id, sec
 		if _, err := tx.lockWebhook(ctx, tenant, id); err != nil {
 			return err
 		}
-		if _, err := tx.affected(ctx, "remove former secrets", `
+		if _, err := tx.Exec(ctx, "remove former secrets", `
 			DELETE FROM webhook_secret WHERE webhook_id = $1 AND expires_at IS NOT NULL`, id); err != nil {
 			return err
 		}
-		if _, err := tx.affected(ctx, "expire secret", `
-			UPDATE webhook_secret SET expires_at = $1 WHERE webhook_id = $2 AND expires_at IS NULL`, millis(expires), id); err != nil {
+		if _, err := tx.Exec(ctx, "expire secret", `
+			UPDATE webhook_secret SET expires_at = $1 WHERE webhook_id = $2 AND expires_at IS NULL`, Millis(expires), id); err != nil {
 			return err
 		}
 		return tx.insertSecret(ctx, id, secret, now)

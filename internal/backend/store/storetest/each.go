@@ -1,0 +1,46 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/internal/backend/store/sqlitetest"
+)
+
+// Templates of databases with the schema of the store.
+var (
+	sqliteTemplate   sqlitetest.Template
+	postgresTemplate = pgtest.Template{Prepare: func(ctx context.Context, url string) error {
+		st, err := store.OpenPostgres(ctx, url)
+		if err != nil {
+			return err
+		}
+		return st.Close()
+	}}
+)
+
+// Each runs a test of the rows of a room on SQLite and on PostgreSQL, each with an empty store. The TestMain of the
+// package calls pgtest.Run.
+func Each(t *testing.T, test func(t *testing.T, st *store.Store)) {
+	t.Helper()
+	for name, open := range map[string]func(t *testing.T) (*store.Store, error){
+		"SQLite": func(t *testing.T) (*store.Store, error) {
+			return store.OpenSQLite(t.Context(), sqliteTemplate.Fresh(t))
+		},
+		"PostgreSQL": func(t *testing.T) (*store.Store, error) {
+			return store.ConnectPostgres(t.Context(), postgresTemplate.Fresh(t))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st, err := open(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { st.Close() })
+			test(t, st)
+		})
+	}
+}
