@@ -76,7 +76,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	p.tenants = tenants.New(p.store, now)
 	p.system = system.New(buildVersion(), p.store, p.queue, c.measureDisk)
 	p.reserve = diskspace.NewReserve(p.blobs, int64(c.MinFree))
-	passes := pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality, Pictures: c.Pictures}, p.store, p.queue, p.blobs, now, log, o)
+	passes := pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality, Pictures: c.Pictures}, p.store, p.queue, p.blobs, now, log, o.VideoFinished)
 	p.tasks = pipeline.NewTasks(passes, p.reserve, &p.clock.Clock, hook)
 	p.files = pipeline.NewFiles(p.store, p.blobs)
 	p.player = playback.NewPlayer(p.store, p.blobs, p.signing, now, c.redirects())
@@ -97,7 +97,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	p.captions = captions.New(p.store, p.blobs, p.purges, func() error { return p.reserve.Check(captions.MaxSize) })
 	marker := janitor.NewMarker(p.store, p.blobs)
 	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
-		p.store, p.queue, p.blobs, p.uploads, marker, now, o, hook)
+		p.store, p.queue, p.blobs, p.uploads, marker, now, o.VideoFinished, hook)
 	emergency := c.emergency()
 	if err := p.buildWebhooks(c, emergency, log, o); err != nil {
 		return err

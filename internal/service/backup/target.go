@@ -136,7 +136,8 @@ func (t *Target) finish(ctx context.Context, tasks io.Reader, s *Summary) (err e
 
 // applyChanges does what clients did while the backup ran, and quiets webhooks.
 func (t *Target) applyChanges(ctx context.Context, st *store.Store, q queue.Queue, s *Summary) error {
-	passes := pipeline.NewPasses(pipeline.Config{KeepSource: true}, st, q, t.Blobs, time.Now, slog.New(slog.DiscardHandler), nobody{})
+	passes := pipeline.NewPasses(pipeline.Config{KeepSource: true}, st, q, t.Blobs, time.Now, slog.New(slog.DiscardHandler),
+		func(video.Status, *video.Failure) {})
 	return st.InTx(ctx, func(tx *store.Tx) error {
 		if !t.KeepWebhooks { // before anything is changed: that would be an event
 			if _, err := store.DisableWebhooks(ctx, tx, disabledReason); err != nil {
@@ -159,11 +160,6 @@ func (t *Target) applyChanges(ctx context.Context, st *store.Store, q queue.Queu
 		return nil
 	})
 }
-
-// nobody counts nothing.
-type nobody struct{}
-
-func (nobody) VideoFinished(video.Status, *video.Failure) {}
 
 // forget removes from a video what a client has removed: a resolution, or a file that it lists.
 func forget(ctx context.Context, tx *store.Tx, passes *pipeline.Passes, key string) error {

@@ -6,6 +6,7 @@ package cdn
 
 import (
 	"context"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -86,19 +87,17 @@ func sharedFiles() []string {
 }
 
 // resolutionFiles are the files of a resolution in every codec, as far as their names are known: those
-// of its segments follow from its rendition files.
+// of its segments follow from its rendition files. A CDN has the other formats of a picture under the
+// name of its JPEG.
 func resolutionFiles(v video.Video, n video.Name) []string {
-	renditions := []string{objects.RenditionFile(n)}
-	for _, c := range v.Codecs {
-		renditions = append(renditions, video.VariantFile(c, n))
-	}
 	var files []string
-	for _, file := range renditions {
-		track := strings.TrimSuffix(file, ".mp4")
-		files = append(append(files, file), stream.TrackFiles(track)...)
-	}
-	for i := range v.Thumbnails {
-		files = append(files, objects.ThumbnailFile(n, i))
+	for _, file := range objects.ResolutionFiles(v, n) {
+		switch path.Ext(file) {
+		case ".mp4":
+			files = append(append(files, file), stream.TrackFiles(strings.TrimSuffix(file, ".mp4"))...)
+		case ".jpg":
+			files = append(files, file)
+		}
 	}
 	return files
 }

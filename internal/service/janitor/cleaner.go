@@ -18,26 +18,22 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Observer is told what an operator wants to count.
-type Observer interface {
-	VideoFinished(s video.Status, f *video.Failure)
-}
-
 // Cleaner removes the objects that nobody needs.
 type Cleaner struct {
 	rules
-	store   *store.Store
-	queue   queue.Queue
-	blobs   blob.Store
-	uploads *uploads.Service
-	marker  *Marker
-	observe Observer
-	hook    failpoint.Hook
+	store    *store.Store
+	queue    queue.Queue
+	blobs    blob.Store
+	uploads  *uploads.Service
+	marker   *Marker
+	finished func(video.Status, *video.Failure)
+	hook     failpoint.Hook
 }
 
-// NewCleaner returns a Cleaner.
-func NewCleaner(c Config, s *store.Store, q queue.Queue, blobs blob.Store, u *uploads.Service, m *Marker, now func() time.Time, o Observer, hook failpoint.Hook) *Cleaner {
-	return &Cleaner{rules: rules{c, now}, store: s, queue: q, blobs: blobs, uploads: u, marker: m, observe: o, hook: hook}
+// NewCleaner returns a Cleaner, which calls finished for each video that fails.
+func NewCleaner(c Config, s *store.Store, q queue.Queue, blobs blob.Store, u *uploads.Service, m *Marker, now func() time.Time,
+	finished func(video.Status, *video.Failure), hook failpoint.Hook) *Cleaner {
+	return &Cleaner{rules: rules{c, now}, store: s, queue: q, blobs: blobs, uploads: u, marker: m, finished: finished, hook: hook}
 }
 
 const (
@@ -182,7 +178,7 @@ func (c *Cleaner) expireUpload(ctx context.Context, id video.ID, before time.Tim
 	if err != nil || !expired {
 		return false, err
 	}
-	c.observe.VideoFinished(video.Fail, f)
+	c.finished(video.Fail, f)
 	return true, c.uploads.Discard(ctx, id)
 }
 

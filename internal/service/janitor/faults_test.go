@@ -63,11 +63,11 @@ func newCleanerRig(t *testing.T) *cleanerRig {
 	tasks := local.New(r.store.Writer(), local.Options{})
 	clock, log := func() time.Time { return r.now }, slog.New(slog.DiscardHandler)
 	r.uploads = uploads.New(uploads.Config{MaxBytes: 1 << 20}, uploads.Parts{
-		Store: r.store, Blobs: blobs, Passes: pipeline.NewPasses(pipeline.Config{}, r.store, tasks, blobs, clock, log, r),
+		Store: r.store, Blobs: blobs, Passes: pipeline.NewPasses(pipeline.Config{}, r.store, tasks, blobs, clock, log, r.VideoFinished),
 		Admit: func([]byte) error { return nil }, Now: clock, Log: log, Observer: r, Hook: r.reach,
 	})
 	r.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: abandonedAfter}, r.store, tasks, blobs, r.uploads,
-		janitor.NewMarker(r.store, blobs), clock, r, nil)
+		janitor.NewMarker(r.store, blobs), clock, r.VideoFinished, nil)
 	return r
 }
 

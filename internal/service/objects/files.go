@@ -104,18 +104,28 @@ func (f File) resolution(v video.Video) (video.Resolution, bool) {
 	return r, has && f.Thumbnail < len(v.Thumbnails)
 }
 
-// PlaybackKeys are the keys of all files that people play of a resolution.
-func PlaybackKeys(v video.Video, name video.Name) []string {
-	keys := []string{Playback(v, RenditionFile(name))}
+// ResolutionFiles are the names of all files that people play of a resolution. They are removed
+// together, and a CDN forgets them together.
+func ResolutionFiles(v video.Video, name video.Name) []string {
+	files := []string{RenditionFile(name)}
 	for _, c := range v.Codecs {
-		keys = append(keys, Playback(v, video.VariantFile(c, name)))
+		files = append(files, video.VariantFile(c, name))
 	}
 	for i := range v.Thumbnails {
 		jpeg := ThumbnailFile(name, i)
-		keys = append(keys, Playback(v, jpeg))
+		files = append(files, jpeg)
 		for _, f := range video.PictureFormats {
-			keys = append(keys, Playback(v, video.AlternateFile(jpeg, f)))
+			files = append(files, video.AlternateFile(jpeg, f))
 		}
+	}
+	return files
+}
+
+// PlaybackKeys are the keys of ResolutionFiles.
+func PlaybackKeys(v video.Video, name video.Name) []string {
+	keys := ResolutionFiles(v, name)
+	for i, file := range keys {
+		keys[i] = Playback(v, file)
 	}
 	return keys
 }

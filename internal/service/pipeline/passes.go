@@ -21,26 +21,23 @@ type Config struct {
 	Pictures       bool // make storyboards, previews, and pictures in other formats than JPEG
 }
 
-// Observer is told what an operator wants to count.
-type Observer interface {
-	VideoFinished(s video.Status, f *video.Failure)
-}
-
 // Passes starts, continues and ends passes. It is what the API, uploads and deletions call; what
 // workers call is Tasks.
 type Passes struct {
-	config  Config
-	store   *store.Store
-	queue   queue.Queue
-	blobs   blob.Store
-	now     func() time.Time
-	log     *slog.Logger
-	observe Observer
+	config   Config
+	store    *store.Store
+	queue    queue.Queue
+	blobs    blob.Store
+	now      func() time.Time
+	log      *slog.Logger
+	finished func(video.Status, *video.Failure)
 }
 
-// NewPasses returns the passes of all videos in a database.
-func NewPasses(c Config, s *store.Store, q queue.Queue, blobs blob.Store, now func() time.Time, log *slog.Logger, o Observer) *Passes {
-	return &Passes{config: c, store: s, queue: q, blobs: blobs, now: now, log: log, observe: o}
+// NewPasses returns the passes of all videos in a database. finished is called for each video that
+// becomes ready or fails.
+func NewPasses(c Config, s *store.Store, q queue.Queue, blobs blob.Store, now func() time.Time, log *slog.Logger,
+	finished func(video.Status, *video.Failure)) *Passes {
+	return &Passes{config: c, store: s, queue: q, blobs: blobs, now: now, log: log, finished: finished}
 }
 
 // newID returns ids that sort by the time they were made, which keeps new rows together in the

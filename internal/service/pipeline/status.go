@@ -27,7 +27,7 @@ func (p *Passes) updateStatus(ctx context.Context, tx *store.Tx, v video.Video, 
 
 // announce tells the operator that a video has come to its end.
 func (p *Passes) announce(ctx context.Context, id video.ID, s video.Status, f *video.Failure) {
-	p.observe.VideoFinished(s, f)
+	p.finished(s, f)
 	if s == video.Ready {
 		p.log.InfoContext(ctx, "video ready", "video", id)
 		return

@@ -115,7 +115,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	}
 	s.Keys = auth.NewKeys(p.Store, now, p.Log)
 	s.Reserve = diskspace.NewReserve(p.Blobs, c.MinFree)
-	s.Passes = pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality, Pictures: c.Pictures}, p.Store, p.Queue, p.Blobs, now, p.Log, p.Observer)
+	s.Passes = pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality, Pictures: c.Pictures}, p.Store, p.Queue, p.Blobs, now, p.Log, p.Observer.VideoFinished)
 	s.Tasks = pipeline.NewTasks(s.Passes, s.Reserve, s.Clock, p.Hook)
 	s.Files = pipeline.NewFiles(p.Store, p.Blobs)
 	s.Player = playback.NewPlayer(p.Store, p.Blobs, s.Signing, now, c.Redirect)
@@ -145,7 +145,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	s.Tokens = auth.NewTokens(s.Signing, p.Store)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)
 	s.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
-		p.Store, p.Queue, p.Blobs, s.Uploads, s.Marker, now, p.Observer, p.Hook)
+		p.Store, p.Queue, p.Blobs, s.Uploads, s.Marker, now, p.Observer.VideoFinished, p.Hook)
 	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases, c.Purges, p.Release)
 	return s, nil
 }
