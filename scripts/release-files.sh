@@ -9,7 +9,7 @@ go=${GO:-go}
 rm -rf "$out"
 mkdir -p "$out/completions" "$out/systemd"
 
-"$go" build -o "$out/spool" ./cmd/spool
+CGO_ENABLED=0 "$go" build -trimpath -o "$out/spool" ./cmd/spool
 "$out/spool" completion bash >"$out/completions/spool.bash"
 "$out/spool" completion zsh >"$out/completions/_spool"
 "$out/spool" completion fish >"$out/completions/spool.fish"

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/spool-video/spool/internal/clientcmd"
+	"github.com/spool-video/spool/internal/settings"
 )
 
 // cli is the grammar of the command line.
@@ -52,16 +53,16 @@ upload, ls, get, watch, rm, captions and webhooks speak to the server at SPOOL_S
 // newParser builds the parser of the command line. Flags that are not on it come from s.
 // It gives kong no variables: kong expands each of them once for every flag, and two of them
 // took a third of the time that this takes.
-func newParser(c *cli, s *settings, options ...kong.Option) (*kong.Kong, error) {
+func newParser(c *cli, s *settings.Settings, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(c, append(options,
 		kong.Name("spool"),
 		kong.Description(description),
 		kong.ConfigureHelp(kong.HelpOptions{
 			Compact: true, FlagsLast: true, NoAppDescFormat: true, WrapUpperBound: 100,
 		}),
-		kong.ValueFormatter(s.help),
+		kong.ValueFormatter(s.Help),
 		kong.Resolvers(s),
-		kong.PostBuild(s.collectNames),
+		kong.PostBuild(s.CollectNames),
 		kong.KindMapper(reflect.String, kong.MapperFunc(decodeText)),
 	)...)
 }
@@ -78,19 +79,6 @@ func decodeText(ctx *kong.DecodeContext, target reflect.Value) error {
 	}
 	target.SetString(text)
 	return nil
-}
-
-// help returns the help text of a flag: for a setting, with its default and its
-// environment variable.
-func (s *settings) help(value *kong.Value) string {
-	text := value.Help
-	if value.Flag == nil || !slices.Contains(append(s.names, "config", serverFlag), value.Name) {
-		return text
-	}
-	if value.Default != "" {
-		text += " Default: " + value.Default + "."
-	}
-	return text + " [$" + envName(value.Name) + "]"
 }
 
 // commandFaults returns what is wrong with the settings of the chosen command.

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/spool-video/spool/internal/settings"
 )
 
 // commandLines returns every command of the grammar, deepest ones included.
@@ -21,7 +23,7 @@ func commandLines(node *kong.Node, path []string) [][]string {
 
 func newTestParser(t *testing.T) *kong.Kong {
 	t.Helper()
-	parser, err := newParser(new(cli), &settings{environ: lookup(nil)}, kong.Writers(io.Discard, io.Discard))
+	parser, err := newParser(new(cli), &settings.Settings{Environ: lookup(nil)}, kong.Writers(io.Discard, io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +84,12 @@ func TestHelpNamesTheEnvironmentVariableOfEverySetting(t *testing.T) {
 	t.Parallel()
 	p, stdout, _ := newProcess(nil, nil)
 	p.run(t.Context(), []string{"serve", "--help"})
-	if len(p.settings.names) < 20 {
-		t.Fatalf("only %d settings: %q", len(p.settings.names), p.settings.names)
+	if len(p.settings.Names) < 20 {
+		t.Fatalf("only %d settings: %q", len(p.settings.Names), p.settings.Names)
 	}
-	for _, name := range p.settings.names {
-		if !strings.Contains(stdout.String(), "[$"+envName(name)+"]") {
-			t.Errorf("serve --help does not name %s", envName(name))
+	for _, name := range p.settings.Names {
+		if !strings.Contains(stdout.String(), "[$"+settings.EnvName(name)+"]") {
+			t.Errorf("serve --help does not name %s", settings.EnvName(name))
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/settings"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/delivery"
 )
@@ -41,54 +42,54 @@ type Location struct {
 type Config struct {
 	Location
 
-	Listen            string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
-	AdminListen       string        `placeholder:"HOST:PORT" help:"Another address, for operators: profiles (pprof), metrics and health. It needs no key. Empty: none."`
-	BaseURL           string        `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
-	CDNURL            string        `name:"cdn-url" placeholder:"URL" help:"Start of the URLs of everything that is played, such as https://cdn.example.com: a CDN whose origin is this server. Empty: base_url."`
-	CDNPurgeURL       string        `name:"cdn-purge-url" placeholder:"URL" help:"Where a request is sent that names what the CDN must forget, when something is deleted."`
-	CDNPurgeToken     string        `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token that these requests carry (Authorization: Bearer). Prefer --cdn-purge-token-file."`
-	CDNPurgeTokenFile string        `name:"cdn-purge-token-file" placeholder:"FILE" help:"File that contains this token."`
-	TrustedProxies    []network     `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
-	SendfileHeader    string        `placeholder:"NAME" help:"Header with which sendfile_proxies that ask for it are told to send files of the disk themselves: X-Accel-Redirect (nginx) or X-Sendfile (Apache, lighttpd). Empty: Spool sends them."`
-	SendfileProxies   []network     `placeholder:"NET" help:"Networks of the proxies that send files themselves. Only those that set X-Sendfile-Type themselves, whatever their clients send."`
-	OutboundAllow     []string      `placeholder:"NET" help:"Networks, addresses and host names that webhooks and imports may reach although they are not public, also by http."`
-	RateLimit         requestRate   `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit; auto means 500, with 20 reads of single videos counted as one."`
-	UploadConcurrency int           `default:"100" placeholder:"N" help:"Files that may be uploaded at the same time with each key, to one process. 0 means no limit."`
-	MaxImports        int           `default:"8" placeholder:"N" help:"Files that this process fetches from URLs (sourceUrl) at the same time. 0 turns import by URL off."`
-	APIKey            string        `name:"api-key" placeholder:"KEY" help:"API key that is made valid at each start. Without one, the first start creates a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
-	APIKeyFile        string        `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
-	StorageURL        string        `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
-	Playback          string        `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket; proxy serves playback through Spool."`
-	Role              string        `default:"all" placeholder:"ROLE" help:"What this process does: all, api or worker."`
-	UploadURLTTL      time.Duration `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload URL is valid, 60s to 168h."`
-	MaxUploadBytes    byteSize      `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted in one request, such as 5GiB or 500MB."`
-	ResumableURLTTL   time.Duration `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long the URL of a resumable upload is valid, 60s to 168h."`
-	MaxResumableBytes byteSize      `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
-	MinFree           byteSize      `default:"16MiB" placeholder:"SIZE" help:"Disk space that is left free. When it runs short, creates and uploads get 507 and tasks wait; deletions go on."`
-	MaxSignedLife     time.Duration `default:"8760h" placeholder:"DURATION" help:"Longest life of a signed playback URL, 1m to 8760h. A client that asks for more gets this."`
-	AbandonedAfter    time.Duration `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned: its data is removed, and the video fails. It can be read seven times as long, at least a day, and is removed then."`
-	KeepSource        bool          `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
-	Upscale           bool          `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
-	MaxResolution     string        `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones that clients request come out at this size."`
-	MaxUpscale        float64       `default:"2" placeholder:"N" help:"How many times its own size a video is enlarged at most, at least 1. 1 forbids enlarging."`
-	Quality           string        `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
-	AdaptQuality      bool          `default:"true" negatable:"" help:"Choose the CRF of each video by how its picture compresses, so that all look equally good. It takes a trial of a few frames."`
-	Codec             string        `default:"h264" placeholder:"CODEC" help:"Video codec: h264, which plays everywhere, hevc or av1."`
-	Codecs            []string      `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 beside it. What is made beside H.264 is made when there is nothing else to do."`
-	Encoder           string        `default:"software" placeholder:"KIND" help:"What encodes: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
-	Pictures          bool          `default:"true" negatable:"" help:"Make a storyboard and a preview of each video."`
-	MeasureQuality    bool          `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for the report."`
-	Workers           int           `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
-	Threads           int           `default:"0" placeholder:"N" help:"Threads for the decoder and for each encoder of a task. 0 means one per core, at most 4."`
-	StallTimeout      time.Duration `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
-	FFmpegNice        int           `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"How far ffmpeg yields to other processes, Spool's server among them, when all cores are busy: from 0 (not at all) to 19, as nice(1) counts."`
-	Sandbox           string        `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network. Use off only where the kernel does not support this."`
-	FFmpeg            string        `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
-	FFprobe           string        `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
-	Grace             time.Duration `default:"20s" placeholder:"DURATION" help:"How long a shutdown may take."`
-	Drain             time.Duration `default:"0s" placeholder:"DURATION" help:"How long a shutdown still answers requests while /readyz returns 503, for load balancers that are slow to notice. It is a part of the grace time."`
-	LogFormat         string        `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
-	LogLevel          slog.Level    `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	Listen            string             `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
+	AdminListen       string             `placeholder:"HOST:PORT" help:"Another address, for operators: profiles (pprof), metrics and health. It needs no key. Empty: none."`
+	BaseURL           string             `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
+	CDNURL            string             `name:"cdn-url" placeholder:"URL" help:"Start of the URLs of everything that is played, such as https://cdn.example.com: a CDN whose origin is this server. Empty: base_url."`
+	CDNPurgeURL       string             `name:"cdn-purge-url" placeholder:"URL" help:"Where a request is sent that names what the CDN must forget, when something is deleted."`
+	CDNPurgeToken     string             `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token that these requests carry (Authorization: Bearer). Prefer --cdn-purge-token-file."`
+	CDNPurgeTokenFile string             `name:"cdn-purge-token-file" placeholder:"FILE" help:"File that contains this token."`
+	TrustedProxies    []settings.Network `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
+	SendfileHeader    string             `placeholder:"NAME" help:"Header with which sendfile_proxies that ask for it are told to send files of the disk themselves: X-Accel-Redirect (nginx) or X-Sendfile (Apache, lighttpd). Empty: Spool sends them."`
+	SendfileProxies   []settings.Network `placeholder:"NET" help:"Networks of the proxies that send files themselves. Only those that set X-Sendfile-Type themselves, whatever their clients send."`
+	OutboundAllow     []string           `placeholder:"NET" help:"Networks, addresses and host names that webhooks and imports may reach although they are not public, also by http."`
+	RateLimit         settings.Rate      `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit; auto means 500, with 20 reads of single videos counted as one."`
+	UploadConcurrency int                `default:"100" placeholder:"N" help:"Files that may be uploaded at the same time with each key, to one process. 0 means no limit."`
+	MaxImports        int                `default:"8" placeholder:"N" help:"Files that this process fetches from URLs (sourceUrl) at the same time. 0 turns import by URL off."`
+	APIKey            string             `name:"api-key" placeholder:"KEY" help:"API key that is made valid at each start. Without one, the first start creates a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
+	APIKeyFile        string             `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
+	StorageURL        string             `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
+	Playback          string             `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket; proxy serves playback through Spool."`
+	Role              string             `default:"all" placeholder:"ROLE" help:"What this process does: all, api or worker."`
+	UploadURLTTL      time.Duration      `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload URL is valid, 60s to 168h."`
+	MaxUploadBytes    settings.ByteSize  `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted in one request, such as 5GiB or 500MB."`
+	ResumableURLTTL   time.Duration      `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long the URL of a resumable upload is valid, 60s to 168h."`
+	MaxResumableBytes settings.ByteSize  `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
+	MinFree           settings.ByteSize  `default:"16MiB" placeholder:"SIZE" help:"Disk space that is left free. When it runs short, creates and uploads get 507 and tasks wait; deletions go on."`
+	MaxSignedLife     time.Duration      `default:"8760h" placeholder:"DURATION" help:"Longest life of a signed playback URL, 1m to 8760h. A client that asks for more gets this."`
+	AbandonedAfter    time.Duration      `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned: its data is removed, and the video fails. It can be read seven times as long, at least a day, and is removed then."`
+	KeepSource        bool               `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
+	Upscale           bool               `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
+	MaxResolution     string             `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones that clients request come out at this size."`
+	MaxUpscale        float64            `default:"2" placeholder:"N" help:"How many times its own size a video is enlarged at most, at least 1. 1 forbids enlarging."`
+	Quality           string             `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
+	AdaptQuality      bool               `default:"true" negatable:"" help:"Choose the CRF of each video by how its picture compresses, so that all look equally good. It takes a trial of a few frames."`
+	Codec             string             `default:"h264" placeholder:"CODEC" help:"Video codec: h264, which plays everywhere, hevc or av1."`
+	Codecs            []string           `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 beside it. What is made beside H.264 is made when there is nothing else to do."`
+	Encoder           string             `default:"software" placeholder:"KIND" help:"What encodes: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
+	Pictures          bool               `default:"true" negatable:"" help:"Make a storyboard and a preview of each video."`
+	MeasureQuality    bool               `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for the report."`
+	Workers           int                `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
+	Threads           int                `default:"0" placeholder:"N" help:"Threads for the decoder and for each encoder of a task. 0 means one per core, at most 4."`
+	StallTimeout      time.Duration      `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
+	FFmpegNice        int                `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"How far ffmpeg yields to other processes, Spool's server among them, when all cores are busy: from 0 (not at all) to 19, as nice(1) counts."`
+	Sandbox           string             `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network. Use off only where the kernel does not support this."`
+	FFmpeg            string             `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
+	FFprobe           string             `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
+	Grace             time.Duration      `default:"20s" placeholder:"DURATION" help:"How long a shutdown may take."`
+	Drain             time.Duration      `default:"0s" placeholder:"DURATION" help:"How long a shutdown still answers requests while /readyz returns 503, for load balancers that are slow to notice. It is a part of the grace time."`
+	LogFormat         string             `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
+	LogLevel          slog.Level         `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
 // faults returns what is wrong with the location, one sentence each.
@@ -264,13 +265,13 @@ func (c *Config) rangeFaults() []string {
 	number("ffmpeg_nice", c.FFmpegNice, 19)
 	number("upload_concurrency", c.UploadConcurrency, 100_000)
 	number("max_imports", c.MaxImports, 1000)
-	if n := c.RateLimit.perSecond; !(n >= 0) || n > 1e6 {
+	if n := c.RateLimit.PerSecond; !(n >= 0) || n > 1e6 {
 		faults = append(faults, fmt.Sprintf("rate_limit is %g: it must be from 0 to 1000000.", n))
 	}
 	if !(c.MaxUpscale >= 1) || c.MaxUpscale > 100 {
 		faults = append(faults, fmt.Sprintf("max_upscale is %g: it must be from 1 to 100.", c.MaxUpscale))
 	}
-	size := func(name string, n byteSize) {
+	size := func(name string, n settings.ByteSize) {
 		if n < 1 {
 			faults = append(faults, fmt.Sprintf("%s is %d: it must be at least 1.", name, n))
 		}

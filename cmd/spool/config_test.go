@@ -17,6 +17,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/spool-video/spool/internal/settings"
 )
 
 const exampleFile = "../../spool.example.toml"
@@ -35,7 +37,7 @@ func (s sources) parse(t *testing.T) (*Config, error) {
 	if s.file != "" {
 		write(t, path, s.file)
 	}
-	found := &settings{environ: lookup(s.env), defaultFile: path, user: os.Geteuid()}
+	found := &settings.Settings{Environ: lookup(s.env), DefaultFile: path, User: os.Geteuid()}
 	c := new(cli)
 	parser, err := newParser(c, found)
 	if err != nil {
@@ -45,7 +47,7 @@ func (s sources) parse(t *testing.T) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if faults := append(found.faults, found.withOrigins(command, commandFaults(command))...); len(faults) > 0 {
+	if faults := append(found.Faults, found.WithOrigins(command, commandFaults(command))...); len(faults) > 0 {
 		return nil, &configError{faults}
 	}
 	return &c.Serve.Config, nil
@@ -298,7 +300,7 @@ func TestTheExampleFileShowsTheDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := new(settings)
+	s := new(settings.Settings)
 	if _, err := newParser(new(cli), s); err != nil {
 		t.Fatal(err)
 	}
@@ -306,8 +308,8 @@ func TestTheExampleFileShowsTheDefaults(t *testing.T) {
 	for _, k := range meta.Keys() {
 		keys = append(keys, k.String())
 	}
-	for _, n := range s.names {
-		want = append(want, keyName(n))
+	for _, n := range s.Names {
+		want = append(want, settings.KeyName(n))
 	}
 	slices.Sort(keys)
 	slices.Sort(want)
@@ -328,7 +330,7 @@ func TestTheExampleFileShowsTheDefaults(t *testing.T) {
 		t.Errorf("the example sets %+v, the defaults are %+v", example, defaults)
 	}
 	for name, value := range tree { // an empty default must be shown as such, too
-		if text, _ := asText(value); text == "" && !isZero(defaults, name) {
+		if (value == "" || reflect.DeepEqual(value, []any{})) && !isZero(defaults, name) {
 			t.Errorf("the example shows %s as empty, which is not its default", name)
 		}
 	}
@@ -350,7 +352,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 	}
 	want := &Config{
 		Location: Location{DataDir: "./data"},
-		Listen:   "127.0.0.1:8080", Role: "all", RateLimit: requestRate{500, true}, UploadConcurrency: 100, MaxImports: 8, UploadURLTTL: time.Hour, MaxSignedLife: 8760 * time.Hour, MaxUploadBytes: 5 << 30, ResumableURLTTL: 24 * time.Hour, MaxResumableBytes: 50 << 30,
+		Listen:   "127.0.0.1:8080", Role: "all", RateLimit: settings.Rate{PerSecond: 500, Auto: true}, UploadConcurrency: 100, MaxImports: 8, UploadURLTTL: time.Hour, MaxSignedLife: 8760 * time.Hour, MaxUploadBytes: 5 << 30, ResumableURLTTL: 24 * time.Hour, MaxResumableBytes: 50 << 30,
 		AbandonedAfter: 24 * time.Hour, KeepSource: true, Pictures: true, MeasureQuality: true, AdaptQuality: true, MinFree: 16 << 20, StallTimeout: time.Minute, FFmpegNice: 10, Sandbox: "on",
 		Quality: "balanced", Codec: "h264", Codecs: []string{"h264"}, Encoder: "software", MaxResolution: "8k", MaxUpscale: 2, Playback: "redirect",
 		FFmpeg: "ffmpeg", FFprobe: "ffprobe", Grace: 20 * time.Second, LogFormat: "auto", LogLevel: slog.LevelInfo,
@@ -387,7 +389,7 @@ func newProcess(keys *fakeKeys, env map[string]string) (p *process, stdout, stde
 		openSigningKeys: func(context.Context, Location, time.Duration) (signingKeyStore, io.Closer, error) {
 			return &keys.signing, keys, nil
 		},
-		settings: settings{environ: lookup(env), user: os.Geteuid()},
+		settings: settings.Settings{Environ: lookup(env), User: os.Geteuid()},
 	}, stdout, stderr
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/spool-video/spool/internal/settings"
 	"github.com/spool-video/spool/test/handbook"
 )
 
@@ -29,7 +30,7 @@ func TestSettingsOfTheHandbook(t *testing.T) {
 			}
 			found++
 			path := write(t, filepath.Join(t.TempDir(), "spool.toml"), s.Text)
-			parser, err := newParser(new(cli), &settings{environ: lookup(nil)}, kong.Exit(func(int) {}))
+			parser, err := newParser(new(cli), &settings.Settings{Environ: lookup(nil)}, kong.Exit(func(int) {}))
 			if err != nil {
 				t.Fatal(err)
 			}

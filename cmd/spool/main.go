@@ -18,6 +18,7 @@ import (
 
 	"github.com/spool-video/spool/internal/clientcmd"
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/internal/settings"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -43,11 +44,11 @@ func main() {
 		openKeys:        openKeys,
 		openSigningKeys: openSigningKeys,
 		openTenants:     openTenants,
-		settings: settings{
-			environ:     os.LookupEnv,
-			variables:   os.Environ,
-			defaultFile: "spool.toml",
-			user:        os.Geteuid(),
+		settings: settings.Settings{
+			Environ:     os.LookupEnv,
+			Variables:   os.Environ,
+			DefaultFile: "spool.toml",
+			User:        os.Geteuid(),
 		},
 	}
 	os.Exit(p.run(context.Background(), os.Args[1:]))
@@ -62,7 +63,7 @@ type process struct {
 	openKeys        func(context.Context, Location) (keyStore, io.Closer, error)
 	openSigningKeys func(ctx context.Context, l Location, maxLife time.Duration) (signingKeyStore, io.Closer, error)
 	openTenants     func(context.Context, Location) (tenantStore, io.Closer, error)
-	settings        settings
+	settings        settings.Settings
 }
 
 // run executes one command line and returns the exit code.
@@ -83,10 +84,10 @@ func (p *process) run(ctx context.Context, args []string) int {
 		return p.fail(fmt.Errorf("%w (%s)", err, helpHint(err)), exitUsage)
 	}
 	name, _, _ := strings.Cut(command.Command(), " ")
-	if faults := slices.Concat(p.settings.faults, p.checkVariables(name), p.settings.withOrigins(command, commandFaults(command))); len(faults) > 0 {
+	if faults := slices.Concat(p.settings.Faults, p.checkVariables(name), p.settings.WithOrigins(command, commandFaults(command))); len(faults) > 0 {
 		return p.fail(&configError{faults}, exitUsage)
 	}
-	if file := p.settings.source(); file != "" && !p.settings.named && command.Selected().Name != "serve" { // serve logs it
+	if file := p.settings.Source(); file != "" && !p.settings.Named && command.Selected().Name != "serve" { // serve logs it
 		fmt.Fprintf(p.stderr, "spool: settings from %s\n", file)
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
@@ -127,4 +128,19 @@ func (p *process) fail(err error, code int) int {
 	}
 	fmt.Fprintf(p.stderr, "spool: %s\n", text)
 	return code
+}
+
+// checkVariables returns why a command is not run because of a misspelt variable. Only a server is not started,
+// which would serve in another way than was meant. Other commands warn: the variable may be for that server.
+func (p *process) checkVariables(command string) []string {
+	switch command {
+	case "serve":
+		return p.settings.Misspelt(p.settings.Names)
+	case "completion", "version":
+		return nil
+	}
+	if all := p.settings.Misspelt(append(slices.Clone(p.settings.Names), settings.ServerFlag)); len(all) > 0 {
+		fmt.Fprintf(p.stderr, "spool: warning: %s\n", strings.Join(all, " "))
+	}
+	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/datadir"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/backup"
+	"github.com/spool-video/spool/internal/settings"
 )
 
 type migrateCommand struct {
@@ -109,7 +110,7 @@ func withApplicationName(address, name string) (string, error) {
 // readBackends reads the settings of another database and storage from a file, and from nowhere else.
 func (p *process) readBackends(file string) (*Backends, error) {
 	grammar := new(cli)
-	s := &settings{environ: func(string) (string, bool) { return "", false }, user: p.settings.user}
+	s := &settings.Settings{Environ: func(string) (string, bool) { return "", false }, User: p.settings.User}
 	parser, err := newParser(grammar, s, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
 	if err != nil {
 		return nil, err
@@ -119,8 +120,8 @@ func (p *process) readBackends(file string) (*Backends, error) {
 	}
 	c := &grammar.Serve.Config
 	target := &Backends{Location: c.Location, StorageURL: c.StorageURL}
-	faults := slices.Concat(s.faults, target.faults())
-	if len(faults) == 0 && target.usesDisk() && s.values["data_dir"] == "" { // ./data is never meant
+	faults := slices.Concat(s.Faults, target.faults())
+	if len(faults) == 0 && target.usesDisk() && !s.InFile("data_dir") { // ./data is never meant
 		faults = append(faults, fmt.Sprintf("%s does not say where to: set database_url and storage_url, or data_dir.", file))
 	}
 	if len(faults) > 0 {

@@ -75,7 +75,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	// Starting may wait long for a database or a storage that does not respond. A signal
 	// ends the process at once then: there is nothing to drain yet.
 	started := context.AfterFunc(stop, func() { p.exit(exitOK) })
-	svc, err := wireTraced(ctx, &c.Config, p.settings.environ, log, m)
+	svc, err := wireTraced(ctx, &c.Config, p.settings.Environ, log, m)
 	started()
 	if err != nil {
 		return c.explainFullDisk(err)
@@ -101,13 +101,13 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 
 // logStart logs where the settings come from and what is unusual about the process.
 func (p *process) logStart(log *slog.Logger) {
-	if file := p.settings.source(); file != "" {
+	if file := p.settings.Source(); file != "" {
 		log.Info("settings read", "file", file)
 	}
-	if names := p.settings.unknown(); len(names) > 0 {
+	if names := p.settings.Unknown(); len(names) > 0 {
 		log.Warn("there are no such settings; spool serve --help lists them", "variables", names)
 	}
-	if p.settings.user == 0 {
+	if p.settings.User == 0 {
 		log.Warn("running as root, which nothing here needs; run Spool as a user of its own")
 	}
 }

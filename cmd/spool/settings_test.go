@@ -7,25 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-func TestSizes(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		text string
-		want byteSize // -1: refused
-	}{
-		{"5GiB", 5 << 30}, {"500MB", 500e6}, {"1.5 kib", 1536}, {"1048576", 1 << 20}, {"7b", 7}, {"0", 0}, {"2TB", 2e12},
-		{"", -1}, {"GiB", -1}, {"-1MB", -1}, {"5 apples", -1}, {"1e30", -1}, {"NaN", -1}, {"inf", -1}, {"5GiBB", -1},
-	}
-	for _, tt := range tests {
-		var b byteSize
-		err := b.UnmarshalText([]byte(tt.text))
-		if (err != nil) != (tt.want == -1) || (err == nil && b != tt.want) {
-			t.Errorf("size %q = %d, %v; want %d", tt.text, b, err, tt.want)
-		}
-	}
-}
+	"github.com/spool-video/spool/internal/settings"
+)
 
 func TestTrustedProxies(t *testing.T) {
 	t.Parallel()
@@ -39,7 +23,7 @@ func TestTrustedProxies(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		got := prefixes(c.TrustedProxies)
+		got := settings.Prefixes(c.TrustedProxies)
 		if len(got) != 2 || got[0] != netip.MustParsePrefix("10.0.0.0/8") || got[1] != netip.MustParsePrefix("::1/128") {
 			t.Errorf("%s: proxies %v, want 10.0.0.0/8 and ::1/128", name, got)
 		}
@@ -60,34 +44,6 @@ func TestASettingThatCannotBeReadIsExplained(t *testing.T) {
 		_, err := sources{env: map[string]string{name: "abc"}}.parse(t)
 		if want := name + ` is "abc": ` + want; err == nil || err.Error() != want {
 			t.Errorf("%s=abc gives %v, want %s", name, err, want)
-		}
-	}
-}
-
-func TestNearestSetting(t *testing.T) {
-	t.Parallel()
-	s := new(settings)
-	if _, err := newParser(new(cli), s); err != nil {
-		t.Fatal(err)
-	}
-	for typo, want := range map[string]string{
-		"data-dir": "data_dir", "lisen": "listen", "ApiKey": "api_key", "log_lvl": "log_level", "uploadurlttl": "upload_url_ttl",
-	} {
-		if got := nearest(typo, s.names); got != want {
-			t.Errorf("nearest setting to %q is %q, want %q", typo, got, want)
-		}
-	}
-}
-
-func TestDistance(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"abc", "", 3}, {"", "ab", 2}, {"kitten", "sitting", 3}, {"listen", "lisen", 1}, {"same", "same", 0}}
-	for _, tt := range tests {
-		if got := distance(tt.a, tt.b); got != tt.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
 		}
 	}
 }

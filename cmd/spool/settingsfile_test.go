@@ -2,15 +2,13 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
+
+	"github.com/spool-video/spool/internal/settings"
 )
 
 // The commands for keys work on the database that serve uses, so they read the same file. They say
@@ -27,7 +25,7 @@ func TestCommandsSayWhichFileTheyFound(t *testing.T) {
 		{[]string{"keys", "list", "--config", path}, ""}, // the operator knows
 	} {
 		p, _, stderr := newProcess(new(fakeKeys), nil)
-		p.settings.defaultFile = path
+		p.settings.DefaultFile = path
 		if code := p.run(t.Context(), tt.args); code != exitOK || stderr.String() != tt.says {
 			t.Errorf("spool %v exits with %d and says %q; want %q", tt.args, code, stderr, tt.says)
 		}
@@ -38,74 +36,14 @@ func TestCommandsSayWhichFileTheyFound(t *testing.T) {
 // where it sends an API key.
 func TestOtherCommandsReadNoFile(t *testing.T) {
 	t.Parallel()
-	s := &settings{environ: lookup(map[string]string{"SPOOL_CONFIG": "env.toml"}), defaultFile: "spool.toml"}
+	file := write(t, filepath.Join(t.TempDir(), "spool.toml"), "server = 'http://thief.example'")
+	s := &settings.Settings{Environ: lookup(map[string]string{"SPOOL_CONFIG": file}), DefaultFile: file, User: os.Geteuid()}
 	parser, err := newParser(new(cli), s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, err := parser.Parse([]string{"version"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if path, named := s.file(ctx); path != "" || named {
-		t.Errorf("spool version would read %q", path)
-	}
-}
-
-// fileOf is a file with an owner.
-type fileOf struct {
-	mode fs.FileMode
-	uid  uint32
-}
-
-func (f fileOf) Name() string       { return "spool.toml" }
-func (f fileOf) Size() int64        { return 0 }
-func (f fileOf) Mode() fs.FileMode  { return f.mode }
-func (f fileOf) ModTime() time.Time { return time.Time{} }
-func (f fileOf) IsDir() bool        { return false }
-func (f fileOf) Sys() any           { return &syscall.Stat_t{Uid: f.uid} }
-
-func TestFilesOfOthersAreNotTrusted(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name    string
-		user    int
-		file    fileOf
-		trusted bool
-	}{
-		{"my own", 1000, fileOf{0o644, 1000}, true},
-		{"root's", 1000, fileOf{0o644, 0}, true},
-		{"my own, which my group can change", 1000, fileOf{0o664, 1000}, true},
-		{"somebody else's", 1000, fileOf{0o644, 1001}, false},
-		{"somebody else's, for root", 0, fileOf{0o644, 1001}, false},
-		{"my own, which everybody can change", 1000, fileOf{0o646, 1000}, false},
-	}
-	for _, tt := range tests {
-		s := &settings{user: tt.user}
-		if why := s.distrust(tt.file); (why == "") != tt.trusted {
-			t.Errorf("%s: %q; want trusted: %v", tt.name, why, tt.trusted)
-		}
-	}
-}
-
-// Somebody else may put anything into the folder in which a command is run.
-func TestOnlyAnOrdinaryFileIsFound(t *testing.T) {
-	t.Parallel()
-	dir, user := t.TempDir(), os.Getuid()
-	pipe, link := filepath.Join(dir, "pipe.toml"), filepath.Join(dir, "link.toml")
-	err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink("/etc/passwd", link)) // a file of root's, whoever made the link
-	if user == 0 {
-		err = errors.Join(err, os.Lchown(link, 65534, -1))
-	} else {
-		user++
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{pipe: "no ordinary file", dir: "no ordinary file", link: "the link to this file"} {
-		if _, _, err := (&settings{user: user}).read(path, false); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v; want %q", path, err, want)
-		}
+	if _, err := parser.Parse([]string{"ls"}); err != nil || s.Path != "" || len(s.Faults) > 0 {
+		t.Errorf("spool ls reads %q: %v, %q", s.Path, err, s.Faults)
 	}
 }
 
@@ -118,7 +56,7 @@ func TestAFileThatEverybodyCanChangeMustBeNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, _, stderr := newProcess(nil, nil)
-	p.settings.defaultFile = path
+	p.settings.DefaultFile = path
 	want := "spool: the settings in " + path + " cannot be read: every user can change this file; if you trust it, name it with --config=" + path + ".\n"
 	if code := p.run(t.Context(), []string{"serve"}); code != exitUsage || stderr.String() != want {
 		t.Errorf("serve exits with %d and says %q; want %d and %q", code, stderr, exitUsage, want)
@@ -140,7 +78,7 @@ func TestServeLogsItsSettingsAndRoot(t *testing.T) {
 		{"", 0, `level=WARN msg="running as root, which nothing here needs; run Spool as a user of its own"`},
 	} {
 		var log bytes.Buffer
-		p := &process{settings: settings{path: tt.path, user: tt.user}}
+		p := &process{settings: settings.Settings{Path: tt.path, User: tt.user}}
 		p.logStart(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: withoutTime})))
 		if got := strings.TrimSpace(log.String()); got != tt.want {
 			t.Errorf("the log says %q; want %q", got, tt.want)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/service/tenants"
+	"github.com/spool-video/spool/internal/settings"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -53,12 +54,12 @@ func (c *listTenants) Run(ctx context.Context, p *process, parent *tenantsComman
 }
 
 type setTenant struct {
-	Name       string    `arg:"" help:"The tenant. It need not have a key or a video yet."`
-	MaxVideos  *int64    `placeholder:"N" help:"Videos that the tenant may have. 0: no limit."`
-	MaxBytes   *byteSize `placeholder:"SIZE" help:"Size of all its uploaded files, such as 500GiB. 0: no limit."`
-	MaxMinutes *float64  `name:"max-minutes-per-day" placeholder:"N" help:"Minutes of video that are processed in a day (UTC). 0: no limit."`
-	MaxInWork  *int64    `placeholder:"N" help:"Videos that are processed at a time. 0: no limit."`
-	JSON       bool      `name:"json" help:"Print JSON."`
+	Name       string             `arg:"" help:"The tenant. It need not have a key or a video yet."`
+	MaxVideos  *int64             `placeholder:"N" help:"Videos that the tenant may have. 0: no limit."`
+	MaxBytes   *settings.ByteSize `placeholder:"SIZE" help:"Size of all its uploaded files, such as 500GiB. 0: no limit."`
+	MaxMinutes *float64           `name:"max-minutes-per-day" placeholder:"N" help:"Minutes of video that are processed in a day (UTC). 0: no limit."`
+	MaxInWork  *int64             `placeholder:"N" help:"Videos that are processed at a time. 0: no limit."`
+	JSON       bool               `name:"json" help:"Print JSON."`
 }
 
 func (setTenant) Help() string {

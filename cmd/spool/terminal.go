@@ -13,7 +13,7 @@ func (p *process) environment() *clientcmd.Environment {
 	out, size := terminal(p.stderr)
 	in, _ := terminal(p.stdin)
 	return &clientcmd.Environment{
-		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Environ: p.settings.environ,
+		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Environ: p.settings.Environ,
 		Interactive: in && out, Size: size, Version: buildVersion(),
 	}
 }

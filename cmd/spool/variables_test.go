@@ -47,18 +47,18 @@ func TestMisspeltVariables(t *testing.T) {
 func runWith(t *testing.T, env map[string]string, variable string, command ...string) (int, string) {
 	t.Helper()
 	p, _, stderr := newProcess(&fakeKeys{}, env)
-	p.settings.variables = func() []string { return []string{"PATH=/bin", variable} }
+	p.settings.Variables = func() []string { return []string{"PATH=/bin", variable} }
 	return p.run(t.Context(), command), stderr.String()
 }
 
 func TestUnknownVariablesAreNamed(t *testing.T) {
 	t.Parallel()
 	p, _, _ := newProcess(&fakeKeys{}, nil)
-	p.settings.variables = func() []string {
+	p.settings.Variables = func() []string {
 		return []string{"SPOOL_WEATHER=1", "SPOOL_SERVICE_PORT=1", "SPOOL_ROLE=api", "SPOOL_PORT=8080"}
 	}
 	p.run(t.Context(), []string{"keys", "list"})
-	if got := p.settings.unknown(); !slices.Equal(got, []string{"SPOOL_PORT", "SPOOL_WEATHER"}) {
+	if got := p.settings.Unknown(); !slices.Equal(got, []string{"SPOOL_PORT", "SPOOL_WEATHER"}) {
 		t.Errorf("unknown = %q", got)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/settings"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/api"
 	"github.com/spool-video/spool/internal/web/console"
@@ -141,7 +142,7 @@ func (c *Config) buildHandlers(ctx context.Context, svc *service, p *parts, log 
 	if svc.firstKey, err = p.keys.Bootstrap(ctx, c.APIKey); err != nil {
 		return err
 	}
-	edge := api.New(api.Services{Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks, Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system}, api.Config{BaseURL: c.BaseURL, TrustedProxies: prefixes(c.TrustedProxies), RateLimit: c.RateLimit.perSecond, CheapReads: c.RateLimit.auto, Log: log})
+	edge := api.New(api.Services{Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks, Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system}, api.Config{BaseURL: c.BaseURL, TrustedProxies: settings.Prefixes(c.TrustedProxies), RateLimit: c.RateLimit.PerSecond, CheapReads: c.RateLimit.Auto, Log: log})
 	m.WatchStreams(edge.OpenStreams)
 	m.WatchWebhooks(ctx, p.webhooks.OldestPending)
 	svc.follow, svc.interrupt = edge.PollStreams, p.leases.InterruptAll
@@ -204,7 +205,7 @@ func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
 	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Sendfile: delivery.Sendfile{
-		Header: c.SendfileHeader, Proxies: prefixes(c.SendfileProxies), Dir: filepath.Join(c.DataDir, datadir.Objects)}}
+		Header: c.SendfileHeader, Proxies: settings.Prefixes(c.SendfileProxies), Dir: filepath.Join(c.DataDir, datadir.Objects)}}
 	delivery.Register(mux, p.uploads, p.player, files)
 	partial, err := p.openResumable()
 	if err != nil {
@@ -219,7 +220,7 @@ func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
 	if err := console.Register(mux, console.Config{Origins: origins}); err != nil {
 		return nil, err
 	}
-	if err := pages.Register(mux, p.catalog, pages.Config{Origins: origins, Base: edge.Base, Client: edge.Client, Unlimited: c.RateLimit.perSecond == 0}); err != nil {
+	if err := pages.Register(mux, p.catalog, pages.Config{Origins: origins, Base: edge.Base, Client: edge.Client, Unlimited: c.RateLimit.PerSecond == 0}); err != nil {
 		return nil, err
 	}
 	return edge.InFrontOf(problem.Mux(mux)), nil

@@ -35,6 +35,7 @@ var wings = map[string][]string{
 
 	"clientcmd": {},
 	"doctor":    {"web", "engine", "backend", "video"},
+	"settings":  {},
 
 	"panics": {},
 	"cache":  {"panics"},

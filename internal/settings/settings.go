@@ -1,4 +1,6 @@
-package main
+// Package settings finds the values of flags that are not on the command line: first in the environment, then in the
+// configuration file. It says where a value was found, and which setting a misspelt name was meant to be.
+package settings
 
 import (
 	"fmt"
@@ -11,98 +13,110 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// settings finds the values of flags that are not on the command line: first in
-// the environment, then in the configuration file. It does both, because kong
-// on its own lets the file win over the environment. An empty value counts as
+// Settings is a resolver of kong, which on its own lets the file win over the environment. An empty value counts as
 // not set in either place.
 //
-// A value that cannot be parsed is recorded in faults and otherwise ignored, so that
+// A value that cannot be parsed is recorded in Faults and otherwise ignored, so that
 // all faults are reported together.
-type settings struct {
-	environ     func(name string) (string, bool)
-	variables   func() []string // all of them, as NAME=value; nil: none
-	defaultFile string          // read when no other is named and it exists
-	user        int             // the user that the process runs as
+type Settings struct {
+	Environ     func(name string) (string, bool)
+	Variables   func() []string // all of them, as NAME=value; nil: none
+	DefaultFile string          // read when no other is named and it exists
+	User        int             // the user that the process runs as
 
-	names  []string          // every setting, as its flag is called
+	Names  []string // every setting, as its flag is called; see CollectNames
+	Faults []string // what is wrong with the values, one sentence each
+	Path   string   // of the file that was read; "": none
+	Named  bool     // the file was chosen explicitly, and not found in the working directory
+
 	values map[string]string // the file's
 	lines  map[string]int    // of the file, where each key is
 	found  map[string]string // where the value of a key was found, in words that continue "It is set "
-	path   string            // the file's
-	named  bool              // the file was chosen explicitly, and not found in the working directory
 	loaded bool
-	faults []string
 }
 
-// serverFlag names the server in the commands that speak to one. It is a setting of theirs, but not of serve.
-const serverFlag = "server"
+// ServerFlag names the server in the commands that speak to one. It is a setting of theirs, but not of serve.
+const ServerFlag = "server"
 
 // notSetting lists flags of serve that are not settings.
 var notSetting = []string{"help", "config"}
 
-// envName returns the environment variable of a flag: "data-dir" is SPOOL_DATA_DIR.
-func envName(flag string) string {
-	return "SPOOL_" + strings.ToUpper(keyName(flag))
+// EnvName returns the environment variable of a flag: "data-dir" is SPOOL_DATA_DIR.
+func EnvName(flag string) string {
+	return "SPOOL_" + strings.ToUpper(KeyName(flag))
 }
 
-// keyName returns the key of a flag in the configuration file: "data-dir" is data_dir.
-func keyName(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
+// KeyName returns the key of a flag in the configuration file: "data-dir" is data_dir.
+func KeyName(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
 
-// collectNames reads the names of all settings from the flags of the serve command.
-func (s *settings) collectNames(k *kong.Kong) error {
+// CollectNames reads the names of all settings from the flags of the serve command.
+func (s *Settings) CollectNames(k *kong.Kong) error {
 	for _, node := range k.Model.Children {
 		for _, flag := range node.Flags {
 			if node.Name == "serve" && !slices.Contains(notSetting, flag.Name) {
-				s.names = append(s.names, flag.Name)
+				s.Names = append(s.Names, flag.Name)
 			}
 		}
 	}
 	return nil
 }
 
+// Help returns the help text of a flag: for a setting, with its default and its
+// environment variable.
+func (s *Settings) Help(value *kong.Value) string {
+	text := value.Help
+	if value.Flag == nil || !slices.Contains(append(s.Names, "config", ServerFlag), value.Name) {
+		return text
+	}
+	if value.Default != "" {
+		text += " Default: " + value.Default + "."
+	}
+	return text + " [$" + EnvName(value.Name) + "]"
+}
+
 // Validate is part of kong.Resolver; unknown keys are found when the file is read.
-func (s *settings) Validate(*kong.Application) error { return nil }
+func (s *Settings) Validate(*kong.Application) error { return nil }
 
 // Resolve returns the value of a flag that is not on the command line, or nil.
-func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	if !slices.Contains(append(s.names, serverFlag), flag.Name) {
+func (s *Settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if !slices.Contains(append(s.Names, ServerFlag), flag.Name) {
 		return nil, nil
 	}
 	s.load(ctx)
-	source := envName(flag.Name)
-	value, _ := s.environ(source)
+	source := EnvName(flag.Name)
+	value, _ := s.Environ(source)
 	value = withoutSpaces(flag, value)
 	where := "by " + source
 	if value == "" {
-		key := keyName(flag.Name)
+		key := KeyName(flag.Name)
 		source, where = s.at(key)+": "+key, "in "+s.at(key)
 		value = withoutSpaces(flag, s.values[key])
 	}
 	if value == "" {
 		return nil, nil
 	}
-	s.note(flag.Name, where)
+	s.rememberOrigin(flag.Name, where)
 	if !readable(flag, value) {
-		s.faults = append(s.faults, fmt.Sprintf("%s is %q: it must be %s.", source, value, wanted(flag)))
+		s.Faults = append(s.Faults, fmt.Sprintf("%s is %q: it must be %s.", source, value, wanted(flag)))
 		return nil, nil
 	}
 	return value, nil
 }
 
-// note remembers where a setting was found.
-func (s *settings) note(flag, where string) {
+// rememberOrigin keeps where a setting was found.
+func (s *Settings) rememberOrigin(flag, where string) {
 	if s.found == nil {
 		s.found = map[string]string{}
 	}
-	s.found[keyName(flag)] = where
+	s.found[KeyName(flag)] = where
 }
 
-// withOrigins adds to each fault of a setting, whose name it begins with, where that is set: a value that nobody
+// WithOrigins adds to each fault of a setting, whose name it begins with, where that is set: a value that nobody
 // remembers may be in the environment of a service.
-func (s *settings) withOrigins(ctx *kong.Context, faults []string) []string {
+func (s *Settings) WithOrigins(ctx *kong.Context, faults []string) []string {
 	for _, p := range ctx.Path {
 		if p.Flag != nil && !p.Resolved {
-			s.note(p.Flag.Name, "by --"+p.Flag.Name)
+			s.rememberOrigin(p.Flag.Name, "by --"+p.Flag.Name)
 		}
 	}
 	out := make([]string, len(faults))
@@ -129,12 +143,15 @@ func withoutSpaces(flag *kong.Flag, value string) string {
 	return strings.Join(parts, ",")
 }
 
+// InFile reports whether the file that was read sets a key.
+func (s *Settings) InFile(key string) bool { return s.values[key] != "" }
+
 // nearest returns the key of the setting, among some, that looks most like key.
 func nearest(key string, among []string) string {
 	best := slices.MinFunc(among, func(a, b string) int {
-		return distance(keyName(a), key) - distance(keyName(b), key)
+		return distance(KeyName(a), key) - distance(KeyName(b), key)
 	})
-	return keyName(best)
+	return KeyName(best)
 }
 
 // asText returns a TOML value as it would be written on the command line. All values
@@ -173,13 +190,13 @@ func wanted(flag *kong.Flag) string {
 		return "a number"
 	case time.Duration:
 		return "a duration such as 90s or 1h30m"
-	case byteSize:
+	case ByteSize:
 		return "a size such as 5GiB, 500MB or a number of bytes"
-	case requestRate:
+	case Rate:
 		return "a number, or auto"
 	case slog.Level:
 		return "debug, info, warn or error"
-	case []network:
+	case []Network:
 		return "a list of networks such as 10.0.0.0/8"
 	default:
 		return "a text"

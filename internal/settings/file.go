@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ import (
 )
 
 // load reads the configuration file, once.
-func (s *settings) load(ctx *kong.Context) {
+func (s *Settings) load(ctx *kong.Context) {
 	if s.loaded {
 		return
 	}
@@ -35,18 +35,18 @@ func (s *settings) load(ctx *kong.Context) {
 		if e, ok := errors.AsType[*fs.PathError](err); ok {
 			err = e.Err // without the path
 		}
-		s.faults = append(s.faults, fmt.Sprintf("the settings in %s cannot be read: %v.", path, err))
+		s.Faults = append(s.Faults, fmt.Sprintf("the settings in %s cannot be read: %v.", path, err))
 		return
 	}
-	s.path, s.named, s.values, s.lines = path, named, make(map[string]string, len(tree)), linesOf(text)
+	s.Path, s.Named, s.values, s.lines = path, named, make(map[string]string, len(tree)), linesOf(text)
 	for _, key := range slices.Sorted(maps.Keys(tree)) {
-		if !slices.ContainsFunc(s.names, func(n string) bool { return keyName(n) == key }) {
-			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q; did you mean %q?", s.at(key), key, nearest(key, s.names)))
+		if !slices.ContainsFunc(s.Names, func(n string) bool { return KeyName(n) == key }) {
+			s.Faults = append(s.Faults, fmt.Sprintf("%s: there is no setting %q; did you mean %q?", s.at(key), key, nearest(key, s.Names)))
 			continue
 		}
 		value, ok := asText(tree[key])
 		if !ok {
-			s.faults = append(s.faults, fmt.Sprintf("%s: %s must be a single value or a list, not a table.", s.at(key), key))
+			s.Faults = append(s.Faults, fmt.Sprintf("%s: %s must be a single value or a list, not a table.", s.at(key), key))
 		}
 		s.values[key] = value
 	}
@@ -55,7 +55,7 @@ func (s *settings) load(ctx *kong.Context) {
 // file returns the path of the configuration file, and whether it was set explicitly. Commands
 // without --config do not open the database and read no file: what lies in the working directory
 // must not decide where they send an API key.
-func (s *settings) file(ctx *kong.Context) (path string, named bool) {
+func (s *Settings) file(ctx *kong.Context) (path string, named bool) {
 	flags := ctx.Flags()
 	i := slices.IndexFunc(flags, func(f *kong.Flag) bool { return f.Name == "config" })
 	if i < 0 {
@@ -64,15 +64,15 @@ func (s *settings) file(ctx *kong.Context) (path string, named bool) {
 	if path, _ := ctx.FlagValue(flags[i]).(string); path != "" {
 		return path, true
 	}
-	if path, _ := s.environ(envName("config")); path != "" {
+	if path, _ := s.Environ(EnvName("config")); path != "" {
 		return path, true
 	}
-	return s.defaultFile, false
+	return s.DefaultFile, false
 }
 
 // read parses a configuration file. One that was only found in the working directory must belong to
 // somebody who may decide which programs this process starts.
-func (s *settings) read(path string, named bool) (tree map[string]any, text string, err error) {
+func (s *Settings) read(path string, named bool) (tree map[string]any, text string, err error) {
 	open := s.openFound
 	if named {
 		open = os.Open
@@ -105,16 +105,16 @@ func linesOf(text string) map[string]int {
 }
 
 // at says where in the file a key is.
-func (s *settings) at(key string) string {
+func (s *Settings) at(key string) string {
 	if line := s.lines[key]; line > 0 {
-		return fmt.Sprintf("%s, line %d", s.path, line)
+		return fmt.Sprintf("%s, line %d", s.Path, line)
 	}
-	return s.path
+	return s.Path
 }
 
 // openFound opens a file that nobody named. A link is judged like a file: whoever made it chose another
 // file. Opening a pipe must not wait for somebody who writes into it.
-func (s *settings) openFound(path string) (*os.File, error) {
+func (s *Settings) openFound(path string) (*os.File, error) {
 	link, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (s *settings) openFound(path string) (*os.File, error) {
 }
 
 // distrust says why a file that nobody named is not used, or returns "".
-func (s *settings) distrust(info fs.FileInfo) string {
+func (s *Settings) distrust(info fs.FileInfo) string {
 	switch {
 	case !info.Mode().IsRegular():
 		return "it is no ordinary file"
@@ -157,19 +157,19 @@ func (s *settings) distrust(info fs.FileInfo) string {
 }
 
 // trusts reports whether a file belongs to this user or to root.
-func (s *settings) trusts(info fs.FileInfo) bool {
+func (s *Settings) trusts(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return !ok || stat.Uid == 0 || int(stat.Uid) == s.user
+	return !ok || stat.Uid == 0 || int(stat.Uid) == s.User
 }
 
-// source returns the absolute path of the file that was read, or "".
-func (s *settings) source() string {
-	if s.path == "" {
+// Source returns the absolute path of the file that was read, or "".
+func (s *Settings) Source() string {
+	if s.Path == "" {
 		return ""
 	}
-	path, err := filepath.Abs(s.path)
+	path, err := filepath.Abs(s.Path)
 	if err != nil {
-		return s.path
+		return s.Path
 	}
 	return path
 }

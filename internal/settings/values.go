@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// byteSize is a number of bytes that people write as "5GiB" or "500MB".
-type byteSize int64
+// ByteSize is a number of bytes that people write as "5GiB" or "500MB".
+type ByteSize int64
 
 // units holds what a suffix multiplies by, longest suffixes first.
 var units = []struct {
@@ -22,7 +22,7 @@ var units = []struct {
 }
 
 // UnmarshalText reads a size. A bare number counts bytes.
-func (b *byteSize) UnmarshalText(text []byte) error {
+func (b *ByteSize) UnmarshalText(text []byte) error {
 	s := strings.ToLower(strings.TrimSpace(string(text)))
 	for _, u := range units {
 		number, found := strings.CutSuffix(s, u.suffix)
@@ -31,7 +31,7 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 		}
 		n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		if size := n * u.bytes; err == nil && size >= 0 && size < math.MaxInt64 {
-			*b = byteSize(size)
+			*b = ByteSize(size)
 			return nil
 		}
 		break
@@ -39,29 +39,29 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is not a size", text)
 }
 
-// requestRate is a number of requests per second, or auto.
-type requestRate struct {
-	perSecond float64
-	auto      bool
+// Rate is a number of requests per second, or auto.
+type Rate struct {
+	PerSecond float64
+	Auto      bool
 }
 
 // UnmarshalText reads a rate. The limit of a fresh install is for clients that run wild. One
 // that reads videos as fast as it can is not: a number that is asked for counts every request.
-func (r *requestRate) UnmarshalText(text []byte) (err error) {
+func (r *Rate) UnmarshalText(text []byte) (err error) {
 	if string(text) == "auto" {
-		*r = requestRate{500, true}
+		*r = Rate{500, true}
 		return nil
 	}
-	*r = requestRate{}
-	r.perSecond, err = strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+	*r = Rate{}
+	r.PerSecond, err = strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
 	return err
 }
 
-// network is an IP address or a CIDR network.
-type network struct{ netip.Prefix }
+// Network is an IP address or a CIDR network.
+type Network struct{ netip.Prefix }
 
 // UnmarshalText reads "10.0.0.0/8" or "10.1.2.3".
-func (n *network) UnmarshalText(text []byte) error {
+func (n *Network) UnmarshalText(text []byte) error {
 	if addr, err := netip.ParseAddr(string(text)); err == nil {
 		addr = addr.Unmap()
 		n.Prefix = netip.PrefixFrom(addr, addr.BitLen())
@@ -72,8 +72,8 @@ func (n *network) UnmarshalText(text []byte) error {
 	return err
 }
 
-// prefixes returns the networks as the HTTP edge wants them.
-func prefixes(networks []network) []netip.Prefix {
+// Prefixes returns the networks as the HTTP edge wants them.
+func Prefixes(networks []Network) []netip.Prefix {
 	var all []netip.Prefix
 	for _, n := range networks {
 		all = append(all, n.Prefix)
