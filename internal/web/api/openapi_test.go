@@ -21,7 +21,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/openapi.json")
+var update = flag.Bool("update", false, "rewrite docs/openapi.json and testdata/refusals")
 
 func TestDescriptionIsUpToDate(t *testing.T) {
 	t.Parallel()
