@@ -10,6 +10,7 @@
 #   abuse      attacks the built program as hostile clients would (root; writes docs/abuse.md)
 #   clients    our TypeScript client, Uppy, tus-js-client, what client generators make, DASH players and
 #              Firefox against the real server; needs Node and npm, and downloads
+#   pictures   makes the pictures of the README, in docs/images
 #   packaging  the files in packaging against the types of Kubernetes, Docker Compose and Prometheus; traces
 #              with the OpenTelemetry collector
 #   container  builds the images and runs the services of the compose file with podman (root); the first
@@ -79,6 +80,10 @@ clients)
 	make build
 	(cd clients/typescript && npm ci --no-audit --no-fund && npm run generate && git diff --exit-code src/openapi.gen.ts && npm test)
 	(cd test/clients && npm ci --no-audit --no-fund && npm test)
+	;;
+pictures)
+	deps test
+	SPOOL_README_PICTURES=$here/docs/images tests 20m -run PicturesOfTheREADME ./test/e2e
 	;;
 packaging) packaging ;;
 container)

@@ -23,7 +23,7 @@ var readmeFilms = []struct{ title, source string }{
 var readmeScreen = map[string]any{"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": false}
 
 // TestPicturesOfTheREADME makes docs/images: the console and the player, of videos that ffmpeg computes. It runs
-// where SPOOL_README_PICTURES names the folder (make pictures).
+// where SPOOL_README_PICTURES names the folder (make test-long SUITE=pictures).
 func TestPicturesOfTheREADME(t *testing.T) {
 	folder := os.Getenv("SPOOL_README_PICTURES")
 	if folder == "" {
