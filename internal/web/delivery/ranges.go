@@ -3,7 +3,10 @@ package delivery
 import (
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spool-video/spool/internal/service/playback"
@@ -14,26 +17,103 @@ import (
 // serve sends an object, or the requested range of it.
 func serve(w http.ResponseWriter, r *http.Request, object playback.Content) {
 	info := object.Info()
-	several := strings.Contains(r.Header.Get("Range"), ",")
-	if several {
-		// http.ServeContent would answer with multipart. It refuses a range behind the end of the
-		// file, but only after the conditions of the request, which may void the range.
-		r = r.Clone(r.Context())
-		r.Header.Set("Range", fmt.Sprintf("bytes=%d-", info.Size))
-	}
+	r, kind := withRange(r, info.Size)
 	out := &refusalFilter{ResponseWriter: w}
 	http.ServeContent(out, r, "", info.Modified, object)
-	if out.refused == http.StatusRequestedRangeNotSatisfiable {
+	switch out.refused {
+	case http.StatusRequestedRangeNotSatisfiable:
 		w.Header().Set("Content-Range", fmt.Sprintf("bytes */%d", info.Size))
-	}
-	switch {
-	case out.refused == http.StatusPreconditionFailed:
+		problem.Write(w, r, kind.refusal(info.Size))
+	case http.StatusPreconditionFailed:
 		problem.Write(w, r, &video.Error{Kind: video.PreconditionFailed, Code: "precondition_failed", Msg: "The file is not the one that the request's conditions name."})
-	case out.refused == http.StatusRequestedRangeNotSatisfiable && several:
-		problem.Write(w, r, &video.Error{Kind: video.RangeUnsatisfiable, Code: "multiple_ranges_unsupported", Msg: "Ask for one range at a time."})
-	case out.refused == http.StatusRequestedRangeNotSatisfiable:
-		problem.Write(w, r, &video.Error{Kind: video.RangeUnsatisfiable, Code: "range_not_satisfiable", Msg: fmt.Sprintf("The file has %d bytes; the range asked for is malformed or lies outside of it.", info.Size)})
 	}
+}
+
+// rangeKind is what the Range header of a request asks for.
+type rangeKind int
+
+const (
+	whole   rangeKind = iota // no Range, or one that RFC 9110 says to ignore
+	single                   // one range, satisfiable or not
+	several                  // more than one range
+)
+
+var rangeSpec = regexp.MustCompile(`^(?:([0-9]+)-([0-9]*)|-([0-9]+))$`)
+
+// withRange returns r with its Range header normalized, so that
+// http.ServeContent follows RFC 9110. By itself, ServeContent rejects what should
+// be ignored (malformed ranges, other units), answers several ranges with
+// multipart, and sends an impossible range for "bytes=-0".
+//
+// Several ranges are replaced by an unsatisfiable one. So they are rejected, but
+// only after the conditions of the request (If-None-Match, If-Range), which take
+// precedence and may void the Range header.
+func withRange(r *http.Request, size int64) (*http.Request, rangeKind) {
+	header, kind := normalizeRange(strings.Join(r.Header.Values("Range"), ","), size)
+	r = r.Clone(r.Context())
+	r.Header.Del("Range")
+	if kind != whole {
+		r.Header.Set("Range", header)
+	}
+	return r, kind
+}
+
+// normalizeRange returns the simplest equivalent of a Range header for content of
+// size bytes.
+func normalizeRange(header string, size int64) (string, rangeKind) {
+	unit, set, _ := strings.Cut(header, "=")
+	if !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
+		return "", whole
+	}
+	unsatisfiable := fmt.Sprintf("bytes=%d-", size)
+	var plain string
+	count := 0
+	for spec := range strings.SplitSeq(set, ",") {
+		spec = strings.Trim(spec, " \t")
+		if spec == "" {
+			continue // RFC 9110: empty list elements are ignored
+		}
+		m := rangeSpec.FindStringSubmatch(spec)
+		if m == nil || m[2] != "" && number(m[2]) < number(m[1]) {
+			return "", whole
+		}
+		count++
+		switch {
+		case m[3] != "" && number(m[3]) == 0:
+			plain = unsatisfiable
+		case m[3] != "":
+			plain = fmt.Sprintf("bytes=-%d", number(m[3]))
+		case m[2] != "":
+			plain = fmt.Sprintf("bytes=%d-%d", number(m[1]), number(m[2]))
+		default:
+			plain = fmt.Sprintf("bytes=%d-", number(m[1]))
+		}
+	}
+	switch count {
+	case 0:
+		return "", whole
+	case 1:
+		return plain, single
+	default:
+		return unsatisfiable, several
+	}
+}
+
+// number parses digits. A number that overflows becomes larger than any file.
+func number(digits string) int64 {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return n
+}
+
+// refusal explains why no part of the content can be sent.
+func (k rangeKind) refusal(size int64) error {
+	if k == several {
+		return &video.Error{Kind: video.RangeUnsatisfiable, Code: "multiple_ranges_unsupported", Msg: "Ask for one range at a time."}
+	}
+	return &video.Error{Kind: video.RangeUnsatisfiable, Code: "range_not_satisfiable", Msg: fmt.Sprintf("The file has %d bytes; the range asked for lies outside of it.", size)}
 }
 
 // refusalFilter suppresses the error responses (412 and 416) of http.ServeContent, so
