@@ -154,10 +154,6 @@ func stretch(to *statement, tenant video.Tenant, f video.Filter, after video.Cur
 	to.add(` ORDER BY created_at`+order+`, id`+order+` LIMIT ?`, limit)
 }
 
-// listColumns are what scanVideo reads. A plan can be large, and a list needs it
-// only for videos that are processing.
-const listColumns = videoColumns + `, CASE WHEN status = 'processing' THEN plan END`
-
 // videos returns the videos that a query finds, without resolutions.
 func (q Queries) videos(ctx context.Context, text string, args ...any) ([]video.Video, error) {
 	return Collect(ctx, q, "list videos", func(rows *sql.Rows) (video.Video, error) { return scanVideo(rows) }, text, args...)

@@ -90,7 +90,7 @@ func (v *ReadView) QueryContext(ctx context.Context, query string, args ...any) 
 // Their plans, which may have megabytes, are not read.
 func (v *ReadView) Videos(ctx context.Context, after video.ID, limit int) ([]video.Video, error) {
 	page, err := Collect(ctx, v.Queries, "read videos", func(row *sql.Rows) (video.Video, error) { return scanVideo(row) },
-		`SELECT `+videoColumns+`, NULL FROM video WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
+		`SELECT `+columnsWithoutPlan+` FROM video WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
 	if err != nil || len(page) == 0 {
 		return nil, err
 	}

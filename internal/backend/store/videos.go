@@ -16,20 +16,8 @@ import (
 
 // InsertVideo stores a new video with its resolutions and labels.
 func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
-	thumbnails, err := json.Marshal(v.Thumbnails)
-	if err != nil {
-		return fmt.Errorf("insert video %s: %w", v.ID, err)
-	}
-	codecs, err := listOrNull(v.Codecs)
-	if err != nil {
-		return fmt.Errorf("insert video %s: %w", v.ID, err)
-	}
-	const q = `
-		INSERT INTO video (id, tenant, filename, content_type, is_public, upscale, metadata, thumbnails,
-		                   status, created_at, upload_expires_at, key_id, title, import_progress, codecs)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
-	if _, err := t.change(ctx, "insert video", v.ID, q, v.ID, v.Tenant, v.Filename, v.ContentType, v.IsPublic, v.Upscale,
-		NullText(string(v.Metadata)), string(thumbnails), v.Status, Millis(v.CreatedAt), Millis(v.UploadExpiresAt), v.KeyID, v.Title, importProgress(v), codecs); err != nil {
+	query, args := insertVideo(&v)
+	if _, err := t.change(ctx, "insert video", v.ID, query, args...); err != nil {
 		return err
 	}
 	if err := t.insertLabels(ctx, v); err != nil {
@@ -42,14 +30,6 @@ func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 		}
 	}
 	return nil
-}
-
-// importProgress is NULL for a video whose file a client uploads.
-func importProgress(v video.Video) any {
-	if !v.Imported {
-		return nil
-	}
-	return int64(v.ImportProgress * millionths)
 }
 
 // Video returns a video with its resolutions, even one that is marked deleted. Its
@@ -103,58 +83,6 @@ func (q Queries) video(ctx context.Context, id video.ID, columns string) (video.
 	all, err := q.resolutions(ctx, []video.ID{id})
 	v.Resolutions = all[id]
 	return v, err
-}
-
-// videoColumns are, with the plan, what scanVideo reads.
-const videoColumns = `id, tenant, key_id, filename, title, content_type, is_public, upscale, metadata, thumbnails, status,
-	failure_code, failure_message, created_at, upload_expires_at, completed_at, deleted_at,
-	source_key, source_size, source_etag, duration_us, playable_at, warnings, files, import_progress, codecs`
-
-// fullColumns are what scanVideo reads, with the plan in every status; see also
-// listColumns.
-const fullColumns = videoColumns + `, plan`
-
-// scanVideo reads a row of fullColumns or listColumns, or one whose plan is NULL.
-func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
-	var v video.Video
-	var thumbnails string
-	var metadata, failureCode, failureMessage, key, etag, plan, warnings, files, codecs sql.NullString
-	var created, expires, completed, deleted, size, duration, playable, imported sql.NullInt64
-	err := row.Scan(&v.ID, &v.Tenant, &v.KeyID, &v.Filename, &v.Title, &v.ContentType, &v.IsPublic, &v.Upscale,
-		&metadata, &thumbnails, &v.Status, &failureCode, &failureMessage, &created, &expires, &completed, &deleted,
-		&key, &size, &etag, &duration, &playable, &warnings, &files, &imported, &codecs, &plan)
-	if err != nil {
-		return video.Video{}, Wrap("read video", err)
-	}
-	v.CreatedAt, v.UploadExpiresAt = FromMillis(created), FromMillis(expires)
-	v.CompletedAt, v.DeletedAt = FromMillis(completed), FromMillis(deleted)
-	v.PlayableAt = FromMillis(playable)
-	v.Imported, v.ImportProgress = imported.Valid, float64(imported.Int64)/millionths
-	v.Source = video.Source{Key: key.String, Size: size.Int64, ETag: etag.String}
-	v.Duration = time.Duration(duration.Int64) * time.Microsecond
-	v.Failure = failure(failureCode, failureMessage)
-	if metadata.Valid {
-		v.Metadata = json.RawMessage(metadata.String)
-	}
-	for _, part := range []struct {
-		name string
-		text sql.NullString
-		into any
-	}{
-		{"thumbnails", sql.NullString{String: thumbnails, Valid: true}, &v.Thumbnails},
-		{"plan", plan, &v.Plan},
-		{"warnings", warnings, &v.Warnings},
-		{"files", files, &v.Files},
-		{"codecs", codecs, &v.Codecs},
-	} {
-		if !part.text.Valid {
-			continue
-		}
-		if err := json.Unmarshal([]byte(part.text.String), part.into); err != nil {
-			return video.Video{}, fmt.Errorf("read video %s: %s: %w", v.ID, part.name, err)
-		}
-	}
-	return v, nil
 }
 
 func failure(code, message sql.NullString) *video.Failure {

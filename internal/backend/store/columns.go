@@ -1,0 +1,225 @@
+package store
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// field is a column of a video: value points to what is stored and to what a row is read into.
+type field struct {
+	column string
+	value  any
+}
+
+// videoFields are all columns of a video, the plan last. A new field of a video is a line here and in the schema.
+func videoFields(v *video.Video) []field {
+	return []field{
+		{"id", &v.ID},
+		{"tenant", &v.Tenant},
+		{"key_id", &v.KeyID},
+		{"filename", &v.Filename},
+		{"title", &v.Title},
+		{"content_type", &v.ContentType},
+		{"is_public", &v.IsPublic},
+		{"upscale", &v.Upscale},
+		{"codecs", optionalJSON{&v.Codecs}},
+		{"metadata", optionalText[json.RawMessage]{&v.Metadata}},
+		{"thumbnails", jsonText{&v.Thumbnails}},
+		{"status", &v.Status},
+		{"failure_code", failureCode{&v.Failure}},
+		{"failure_message", failureMessage{&v.Failure}},
+		{"created_at", timestamp{&v.CreatedAt}},
+		{"upload_expires_at", timestamp{&v.UploadExpiresAt}},
+		{"completed_at", timestamp{&v.CompletedAt}},
+		{"playable_at", timestamp{&v.PlayableAt}},
+		{"deleted_at", timestamp{&v.DeletedAt}},
+		{"import_progress", importProgress{v}},
+		{"source_key", optionalText[string]{&v.Source.Key}},
+		{"source_size", optionalInt[int64]{&v.Source.Size, 1}},
+		{"source_etag", optionalText[string]{&v.Source.ETag}},
+		{"duration_us", optionalInt[time.Duration]{&v.Duration, time.Microsecond}},
+		{"warnings", optionalJSON{&v.Warnings}},
+		{"files", optionalJSON{&v.Files}},
+		{"plan", optionalJSON{&v.Plan}},
+	}
+}
+
+// columnsOf lists columns for a statement.
+func columnsOf(fields []field) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.column
+	}
+	return strings.Join(names, ", ")
+}
+
+// valuesOf returns what is stored in columns, or what a row is read into.
+func valuesOf(fields []field) []any {
+	values := make([]any, len(fields))
+	for i, f := range fields {
+		values[i] = f.value
+	}
+	return values
+}
+
+// Columns that scanVideo reads. A plan can be large, and a list needs it only for videos that are processing.
+var (
+	fullColumns        = columnsOf(videoFields(new(video.Video)))
+	columnsWithoutPlan = strings.TrimSuffix(fullColumns, "plan") + `NULL`
+	listColumns        = strings.TrimSuffix(fullColumns, "plan") + `CASE WHEN status = 'processing' THEN plan END`
+)
+
+// scanVideo reads a row of one of these lists of columns.
+func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {
+	var v video.Video
+	if err := row.Scan(valuesOf(videoFields(&v))...); err != nil {
+		return video.Video{}, Wrap("read video", err)
+	}
+	return v, nil
+}
+
+// insertVideo returns a statement that stores a video, and its arguments.
+func insertVideo(v *video.Video) (string, []any) {
+	fields := videoFields(v)
+	marks := make([]string, len(fields))
+	for i := range fields {
+		marks[i] = fmt.Sprintf("$%d", i+1)
+	}
+	return `INSERT INTO video (` + columnsOf(fields) + `) VALUES (` + strings.Join(marks, ", ") + `)`, valuesOf(fields)
+}
+
+// timestamp is a time in milliseconds; the zero time is NULL.
+type timestamp struct{ at *time.Time }
+
+func (t timestamp) Value() (driver.Value, error) { return Millis(*t.at), nil }
+
+func (t timestamp) Scan(value any) error {
+	var ms sql.NullInt64
+	err := ms.Scan(value)
+	*t.at = FromMillis(ms)
+	return err
+}
+
+// optionalText is a text; an empty one is NULL.
+type optionalText[T ~string | ~[]byte] struct{ text *T }
+
+func (o optionalText[T]) Value() (driver.Value, error) { return NullText(string(*o.text)), nil }
+
+func (o optionalText[T]) Scan(value any) error {
+	var text sql.NullString
+	err := text.Scan(value)
+	if text.Valid {
+		*o.text = T(text.String)
+	}
+	return err
+}
+
+// optionalInt is a number of units; 0 is NULL.
+type optionalInt[T ~int64] struct {
+	number *T
+	unit   T
+}
+
+func (o optionalInt[T]) Value() (driver.Value, error) {
+	if *o.number == 0 {
+		return nil, nil
+	}
+	return int64(*o.number / o.unit), nil
+}
+
+func (o optionalInt[T]) Scan(value any) error {
+	var n sql.NullInt64
+	err := n.Scan(value)
+	*o.number = T(n.Int64) * o.unit
+	return err
+}
+
+// jsonText is a document as JSON.
+type jsonText struct{ document any } // a pointer
+
+func (j jsonText) Value() (driver.Value, error) {
+	text, err := json.Marshal(j.document)
+	return string(text), err
+}
+
+func (j jsonText) Scan(value any) error {
+	var text sql.NullString
+	if err := text.Scan(value); err != nil || !text.Valid {
+		return err
+	}
+	return json.Unmarshal([]byte(text.String), j.document)
+}
+
+// optionalJSON is a list or a pointer as JSON; an empty list and nil are NULL.
+type optionalJSON struct{ document any } // a pointer to it
+
+func (o optionalJSON) Value() (driver.Value, error) {
+	if d := reflect.ValueOf(o.document).Elem(); d.IsZero() || d.Kind() == reflect.Slice && d.Len() == 0 {
+		return nil, nil
+	}
+	return jsonText(o).Value()
+}
+
+func (o optionalJSON) Scan(value any) error { return jsonText(o).Scan(value) }
+
+// failureCode and failureMessage are a failure, in this order; no failure is NULL.
+type (
+	failureCode    struct{ failure **video.Failure }
+	failureMessage struct{ failure **video.Failure }
+)
+
+func (f failureCode) Value() (driver.Value, error) {
+	if *f.failure == nil {
+		return nil, nil
+	}
+	return string((*f.failure).Code), nil
+}
+
+func (f failureCode) Scan(value any) error {
+	var code sql.NullString
+	err := code.Scan(value)
+	if code.Valid {
+		*f.failure = &video.Failure{Code: video.FailureCode(code.String)}
+	}
+	return err
+}
+
+func (f failureMessage) Value() (driver.Value, error) {
+	if *f.failure == nil {
+		return nil, nil
+	}
+	return (*f.failure).Message, nil
+}
+
+func (f failureMessage) Scan(value any) error {
+	var message sql.NullString
+	err := message.Scan(value)
+	if *f.failure != nil {
+		(*f.failure).Message = message.String
+	}
+	return err
+}
+
+// importProgress is in millionths; NULL: a client uploads the file.
+type importProgress struct{ video *video.Video }
+
+func (p importProgress) Value() (driver.Value, error) {
+	if !p.video.Imported {
+		return nil, nil
+	}
+	return int64(p.video.ImportProgress * millionths), nil
+}
+
+func (p importProgress) Scan(value any) error {
+	var n sql.NullInt64
+	err := n.Scan(value)
+	p.video.Imported, p.video.ImportProgress = n.Valid, float64(n.Int64)/millionths
+	return err
+}
