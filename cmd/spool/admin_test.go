@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/internal/metrics"
 )
 
 func TestAdminListenIsNotThePublicAddress(t *testing.T) {

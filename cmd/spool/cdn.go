@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/cdn"
 )
@@ -48,12 +49,12 @@ func isBase(base string) bool {
 func (c *Config) redirects() bool { return c.Playback == "redirect" && c.CDNURL == "" }
 
 // buildPurges builds what tells a CDN of deletions. A worker deletes nothing that a CDN has.
-func (p *parts) buildPurges(c *Config, log *slog.Logger, o observer) error {
+func (p *parts) buildPurges(c *Config, log *slog.Logger, m *metrics.Metrics) error {
 	if c.CDNPurgeURL == "" || !c.servesRequests() {
 		return nil
 	}
 	p.purges = cdn.NewRecorder(p.clock.Now)
-	p.purger = cdn.NewSender(cdn.Config{BaseURL: c.CDNURL, PurgeURL: c.CDNPurgeURL, Token: c.CDNPurgeToken}, p.store, p.blobs, p.purges, log, o)
+	p.purger = cdn.NewSender(cdn.Config{BaseURL: c.CDNURL, PurgeURL: c.CDNPurgeURL, Token: c.CDNPurgeToken}, p.store, p.blobs, p.purges, log, m)
 	return nil
 }
 

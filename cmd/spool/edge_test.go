@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/internal/metrics"
 )
 
 const edgeKey = "edge-key-0123456789abcdef"

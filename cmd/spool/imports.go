@@ -5,12 +5,13 @@ import (
 	"log/slog"
 
 	"github.com/spool-video/spool/internal/backend/outbound"
+	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/imports"
 )
 
 // buildImports builds what fetches files. A worker fetches none: it needs no way to the internet.
-func (p *parts) buildImports(c *Config, log *slog.Logger, o observer) error {
+func (p *parts) buildImports(c *Config, log *slog.Logger, m *metrics.Metrics) error {
 	if !c.servesRequests() {
 		return nil
 	}
@@ -19,7 +20,7 @@ func (p *parts) buildImports(c *Config, log *slog.Logger, o observer) error {
 		return err
 	}
 	p.imports = imports.New(imports.Config{Max: c.MaxImports}, imports.Parts{
-		Store: p.store, Guard: guard, Uploads: p.uploads, Leases: p.leases, Now: p.clock.Now, Log: log, Observer: o,
+		Store: p.store, Guard: guard, Uploads: p.uploads, Leases: p.leases, Now: p.clock.Now, Log: log, Observer: m,
 	})
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/internal/metrics"
 )
 
 func TestPanicInTheBackgroundDoesNotEndTheProcess(t *testing.T) {

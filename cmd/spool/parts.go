@@ -19,6 +19,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/tracing"
 	"github.com/spool-video/spool/internal/doctor"
+	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/web/tus"
@@ -43,7 +44,7 @@ type parts struct {
 
 // openParts opens what the settings name and puts the service on it. engine is nil where no tasks run,
 // traces where nothing is traced.
-func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer, engine *taskEngine, traces *tracing.Tracing) (_ *parts, err error) {
+func (c *Config) openParts(ctx context.Context, log *slog.Logger, m *metrics.Metrics, engine *taskEngine, traces *tracing.Tracing) (_ *parts, err error) {
 	p := &parts{log: log}
 	defer func() {
 		if err != nil {
@@ -60,7 +61,7 @@ func (c *Config) openParts(ctx context.Context, log *slog.Logger, o observer, en
 	if !c.servesRequests() {
 		p.warnOfSecrets(ctx, log)
 	}
-	return p, p.buildServices(ctx, c, log, o, c.codecChoice(engine))
+	return p, p.buildServices(ctx, c, log, m, c.codecChoice(engine))
 }
 
 // warnOfSecrets says which secrets somebody who takes over this worker could read.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/datadir"
-	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/internal/metrics"
 )
 
 // ballastSize is memory that is reserved and never touched, so that it takes no page of the machine. The

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/web/access"
 	"github.com/spool-video/spool/internal/web/delivery"
 	"github.com/spool-video/spool/internal/web/health"
-	"github.com/spool-video/spool/internal/web/metrics"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 

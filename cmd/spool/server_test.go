@@ -16,8 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/video"
-	"github.com/spool-video/spool/internal/web/metrics"
 )
 
 // running is a server on a free port, around a service whose parts the test holds.

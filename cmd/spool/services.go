@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/clock"
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/engine/probe"
+	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
@@ -21,18 +21,7 @@ import (
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/webhook"
-	"github.com/spool-video/spool/internal/video"
 )
-
-// observer is told what an operator wants to count.
-type observer interface {
-	Uploaded(bytes int64)
-	VideoFinished(s video.Status, f *video.Failure)
-	WebhookTried(o webhook.Outcome, took time.Duration)
-	ImportStarted()
-	ImportEnded(imports.Outcome)
-	CDNPurged(cdn.Outcome)
-}
 
 // services are the services of package service, each for one actor.
 type services struct {
@@ -61,7 +50,7 @@ type services struct {
 
 // buildServices builds the services on the database, the queue and the storage, and marks the storage
 // as that of this database.
-func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, o observer, codecs catalog.Codecs) (err error) {
+func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, codecs catalog.Codecs) (err error) {
 	hook := crashPoint()
 	if p.clock, err = clock.NewDatabase(ctx, p.store.Now); err != nil {
 		return err
@@ -76,30 +65,30 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	p.tenants = tenants.New(p.store, now)
 	p.system = system.New(buildVersion(), p.store, p.queue, c.measureDisk)
 	p.reserve = diskspace.NewReserve(p.blobs, int64(c.MinFree))
-	passes := pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality, Pictures: c.Pictures}, p.store, p.queue, p.blobs, now, log, o.VideoFinished)
+	passes := pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality, Pictures: c.Pictures}, p.store, p.queue, p.blobs, now, log, m.VideoFinished)
 	p.tasks = pipeline.NewTasks(passes, p.reserve, &p.clock.Clock, hook)
 	p.files = pipeline.NewFiles(p.store, p.blobs)
 	p.player = playback.NewPlayer(p.store, p.blobs, p.signing, now, c.redirects())
 	p.leases = uploads.NewLeases(p.store, log)
 	p.uploads = uploads.New(c.uploadConfig(), uploads.Parts{
 		Store: p.store, Blobs: p.blobs, Reserve: p.reserve, Leases: p.leases, Keys: p.signing, Passes: passes,
-		Admit: probe.Admit, Now: now, Log: log, Observer: o, Hook: hook,
+		Admit: probe.Admit, Now: now, Log: log, Uploaded: m.Uploaded, Finished: m.VideoFinished, Hook: hook,
 	})
-	if err := p.buildImports(c, log, o); err != nil {
+	if err := p.buildImports(c, log, m); err != nil {
 		return err
 	}
 	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs}, catalog.Parts{
 		Store: p.store, Keys: p.signing, Uploads: p.uploads, Imports: p.imports, Passes: passes, Now: now, Space: p.createSpace(c),
 	})
-	if err := p.buildPurges(c, log, o); err != nil {
+	if err := p.buildPurges(c, log, m); err != nil {
 		return err
 	}
 	p.captions = captions.New(p.store, p.blobs, p.purges, func() error { return p.reserve.Check(captions.MaxSize) })
 	marker := janitor.NewMarker(p.store, p.blobs)
 	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
-		p.store, p.queue, p.blobs, p.uploads, marker, now, o.VideoFinished, hook)
+		p.store, p.queue, p.blobs, p.uploads, marker, now, m.VideoFinished, hook)
 	emergency := c.emergency()
-	if err := p.buildWebhooks(c, emergency, log, o); err != nil {
+	if err := p.buildWebhooks(c, emergency, log, m); err != nil {
 		return err
 	}
 	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases, p.purges, emergency.Release)

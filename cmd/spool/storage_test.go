@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/datadir"
-	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/internal/metrics"
 )
 
 // A firewall that drops packets, or a server that hangs, takes connections and

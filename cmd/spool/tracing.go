@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/spool-video/spool/internal/backend/tracing"
-	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/internal/metrics"
 )
 
 // The variables that every program with OpenTelemetry knows.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/internal/metrics"
 )
 
 func TestTracingIsOffUnlessConfigured(t *testing.T) {

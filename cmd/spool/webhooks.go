@@ -9,6 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/outbound"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/web/api"
@@ -16,7 +17,7 @@ import (
 
 // buildWebhooks builds what delivers events. Every process records them, but a worker delivers none:
 // it needs no way to the internet, and its database user need not see the secrets.
-func (p *parts) buildWebhooks(c *Config, emergency *diskspace.Emergency, log *slog.Logger, o observer) error {
+func (p *parts) buildWebhooks(c *Config, emergency *diskspace.Emergency, log *slog.Logger, m *metrics.Metrics) error {
 	store.WebhooksOf(p.store).UseClock(p.clock.Now)
 	if !c.servesRequests() {
 		return nil
@@ -29,7 +30,7 @@ func (p *parts) buildWebhooks(c *Config, emergency *diskspace.Emergency, log *sl
 	if c.DatabaseURL == "" {
 		config.Space, config.Release = p.createSpace(c), emergency.Release
 	}
-	p.webhooks = webhook.New(p.store, guard, api.WebhookBody, config, p.clock.Now, o)
+	p.webhooks = webhook.New(p.store, guard, api.WebhookBody, config, p.clock.Now, m)
 	p.dispatcher = webhook.NewDispatcher(p.store, p.webhooks, config, log)
 	return nil
 }

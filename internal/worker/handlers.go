@@ -101,7 +101,7 @@ func (w *Worker) encodeSet(ctx context.Context, t queue.Task, v video.Video, dir
 		return nil, err
 	}
 	if s == video.FirstSet { // the large ones of the same chunk follow
-		w.observe.Encoded(v.Plan.Length(t.Number), time.Since(began))
+		w.metrics.Encoded(v.Plan.Length(t.Number), time.Since(began))
 	}
 	chunks := make([]pipeline.ChunkFile, len(outputs))
 	for i, o := range outputs {

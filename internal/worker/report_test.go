@@ -19,12 +19,12 @@ import (
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/plan"
+	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
-	"github.com/spool-video/spool/internal/web/metrics"
 	"github.com/spool-video/spool/test/child"
 )
 
@@ -64,7 +64,7 @@ func newBenchOn(t *testing.T, program string, blobs blob.Store) *bench {
 	b.Services, err = servicetest.Wire(t.Context(), servicetest.Config{
 		Uploads:        uploads.Config{URLTTL: time.Hour, MaxBytes: 1 << 30},
 		AbandonedAfter: time.Hour, MeasureQuality: true,
-	}, servicetest.Parts{Store: st, Queue: b.queue, Blobs: blobs, Log: log, Observer: m})
+	}, servicetest.Parts{Store: st, Queue: b.queue, Blobs: blobs, Log: log})
 	b.must(err)
 	engine, err := OpenEngine(t.Context(), ffmpeg.Config{FFmpeg: program}, encode.Config{Threads: 1}, plan.DefaultSizes)
 	b.must(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
@@ -27,38 +28,31 @@ type Purger interface {
 	Purge(ctx context.Context, id video.ID) error
 }
 
-// Observer is told how tasks went.
-type Observer interface {
-	TaskDone(k queue.Kind, o queue.Outcome, took time.Duration)
-	TaskRetried(k queue.Kind)
-	Encoded(length, took time.Duration)
-}
-
 // Worker runs tasks. Handle is its queue.Handler.
 type Worker struct {
 	Services
 	engine  Engine
 	scratch string
 	log     *slog.Logger
-	observe Observer
+	metrics *metrics.Metrics
 }
 
 // New returns a Worker that works in folders below scratch, an absolute path, because ffmpeg runs in
 // those folders. What lies there already was left by a dead process and is removed.
-func New(s Services, engine Engine, scratch string, log *slog.Logger, o Observer) (*Worker, error) {
+func New(s Services, engine Engine, scratch string, log *slog.Logger, m *metrics.Metrics) (*Worker, error) {
 	if err := os.RemoveAll(scratch); err != nil {
 		return nil, fmt.Errorf("clear scratch folder: %w", err)
 	}
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return nil, fmt.Errorf("make scratch folder: %w", err)
 	}
-	return &Worker{Services: s, engine: engine, scratch: scratch, log: log, observe: o}, nil
+	return &Worker{Services: s, engine: engine, scratch: scratch, log: log, metrics: m}, nil
 }
 
 // Handle does one task.
 func (w *Worker) Handle(ctx context.Context, t queue.Task) error {
 	if t.Attempt > 1 {
-		w.observe.TaskRetried(t.Kind)
+		w.metrics.TaskRetried(t.Kind)
 	}
 	began := time.Now()
 	v, wanted, err := w.Tasks.LoadTask(ctx, t)
@@ -74,7 +68,7 @@ func (w *Worker) Handle(ctx context.Context, t queue.Task) error {
 		}
 	}
 	took := time.Since(began)
-	w.observe.TaskDone(t.Kind, outcome, took)
+	w.metrics.TaskDone(t.Kind, outcome, took)
 	w.log.DebugContext(ctx, "task ended", "task", t.String(), "attempt", t.Attempt, "outcome", outcome, "took", took)
 	return err
 }

@@ -42,7 +42,7 @@ type cleanerRig struct {
 	now     time.Time
 
 	stuck    video.ID // whose objects cannot be listed
-	finished []string // the codes that the observer was told
+	finished []string // the codes of videos that failed
 	onFinish func()
 	onPoint  func(failpoint.Point)
 }
@@ -63,11 +63,11 @@ func newCleanerRig(t *testing.T) *cleanerRig {
 	tasks := local.New(r.store.Writer(), local.Options{})
 	clock, log := func() time.Time { return r.now }, slog.New(slog.DiscardHandler)
 	r.uploads = uploads.New(uploads.Config{MaxBytes: 1 << 20}, uploads.Parts{
-		Store: r.store, Blobs: blobs, Passes: pipeline.NewPasses(pipeline.Config{}, r.store, tasks, blobs, clock, log, r.VideoFinished),
-		Admit: func([]byte) error { return nil }, Now: clock, Log: log, Observer: r, Hook: r.reach,
+		Store: r.store, Blobs: blobs, Passes: pipeline.NewPasses(pipeline.Config{}, r.store, tasks, blobs, clock, log, r.finish),
+		Admit: func([]byte) error { return nil }, Now: clock, Log: log, Uploaded: func(int64) {}, Finished: r.finish, Hook: r.reach,
 	})
 	r.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: abandonedAfter}, r.store, tasks, blobs, r.uploads,
-		janitor.NewMarker(r.store, blobs), clock, r.VideoFinished, nil)
+		janitor.NewMarker(r.store, blobs), clock, r.finish, nil)
 	return r
 }
 
@@ -77,9 +77,7 @@ func (r *cleanerRig) reach(p failpoint.Point) {
 	}
 }
 
-func (r *cleanerRig) Uploaded(int64) {}
-
-func (r *cleanerRig) VideoFinished(_ video.Status, f *video.Failure) {
+func (r *cleanerRig) finish(_ video.Status, f *video.Failure) {
 	r.finished = append(r.finished, string(f.Code))
 	if r.onFinish != nil {
 		r.onFinish()

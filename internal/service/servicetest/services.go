@@ -45,17 +45,15 @@ type Config struct {
 	Purges         *cdn.Recorder // nil: there is no CDN
 }
 
-// Observer ignores what an operator wants to count.
-type Observer struct{}
+// ImportObserver ignores imports.
+type ImportObserver struct{}
 
-func (Observer) Uploaded(int64)                             {}
-func (Observer) VideoFinished(video.Status, *video.Failure) {}
+func (ImportObserver) ImportStarted()                             {}
+func (ImportObserver) ImportEnded(imports.Outcome)                {}
+func (ImportObserver) VideoFinished(video.Status, *video.Failure) {}
 
-// importObserver counts no imports.
-type importObserver struct{ uploads.Observer }
-
-func (importObserver) ImportStarted()              {}
-func (importObserver) ImportEnded(imports.Outcome) {}
+// finished ignores that a video became ready or failed.
+func finished(video.Status, *video.Failure) {}
 
 // Parts are what the services stand on.
 type Parts struct {
@@ -63,7 +61,7 @@ type Parts struct {
 	Queue    queue.Queue
 	Blobs    blob.Store
 	Log      *slog.Logger     // nil: nothing is logged
-	Observer uploads.Observer // nil: nothing is counted; it may be an imports.Observer, too
+	Observer imports.Observer // nil: nothing is counted
 	Now      func() time.Time // nil: the clock of the database
 	Hook     failpoint.Hook
 	Release  func() bool // releases disk space for deletions; nil: there is none
@@ -98,7 +96,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	if p.Observer == nil {
-		p.Observer = Observer{}
+		p.Observer = ImportObserver{}
 	}
 	s := &Services{Clock: &clock.Clock{Local: p.Now}}
 	if p.Now == nil {
@@ -115,7 +113,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	}
 	s.Keys = auth.NewKeys(p.Store, now, p.Log)
 	s.Reserve = diskspace.NewReserve(p.Blobs, c.MinFree)
-	s.Passes = pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality, Pictures: c.Pictures}, p.Store, p.Queue, p.Blobs, now, p.Log, p.Observer.VideoFinished)
+	s.Passes = pipeline.NewPasses(pipeline.Config{KeepSource: c.KeepSource, MeasureQuality: c.MeasureQuality, Pictures: c.Pictures}, p.Store, p.Queue, p.Blobs, now, p.Log, finished)
 	s.Tasks = pipeline.NewTasks(s.Passes, s.Reserve, s.Clock, p.Hook)
 	s.Files = pipeline.NewFiles(p.Store, p.Blobs)
 	s.Player = playback.NewPlayer(p.Store, p.Blobs, s.Signing, now, c.Redirect)
@@ -123,18 +121,14 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	c.Uploads.AbandonedAfter = c.AbandonedAfter
 	s.Uploads = uploads.New(c.Uploads, uploads.Parts{
 		Store: p.Store, Blobs: p.Blobs, Reserve: s.Reserve, Leases: s.Leases, Keys: s.Signing, Passes: s.Passes, Admit: probe.Admit,
-		Now: now, Log: p.Log, Observer: p.Observer, Hook: p.Hook,
+		Now: now, Log: p.Log, Uploaded: func(int64) {}, Finished: finished, Hook: p.Hook,
 	})
 	guard, err := outbound.NewGuard(c.OutboundAllow...)
 	if err != nil {
 		return nil, err
 	}
-	counted, ok := p.Observer.(imports.Observer)
-	if !ok {
-		counted = importObserver{p.Observer}
-	}
 	s.Imports = imports.New(imports.Config{Max: c.MaxImports, Timing: c.ImportTiming}, imports.Parts{
-		Store: p.Store, Guard: guard, Uploads: s.Uploads, Leases: s.Leases, Now: now, Log: p.Log, Observer: counted,
+		Store: p.Store, Guard: guard, Uploads: s.Uploads, Leases: s.Leases, Now: now, Log: p.Log, Observer: p.Observer,
 	})
 	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale}, catalog.Parts{
 		Store: p.Store, Keys: s.Signing, Uploads: s.Uploads, Imports: s.Imports, Passes: s.Passes, Now: now,
@@ -145,7 +139,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	s.Tokens = auth.NewTokens(s.Signing, p.Store)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)
 	s.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
-		p.Store, p.Queue, p.Blobs, s.Uploads, s.Marker, now, p.Observer.VideoFinished, p.Hook)
+		p.Store, p.Queue, p.Blobs, s.Uploads, s.Marker, now, finished, p.Hook)
 	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases, c.Purges, p.Release)
 	return s, nil
 }

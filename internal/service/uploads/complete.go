@@ -142,7 +142,7 @@ func (s *Service) accept(ctx context.Context, v video.Video) (bool, error) {
 	leftover := []string{pinned.Key} // another call was faster: nobody needs this copy
 	if accepted {
 		if s.blobs.Capabilities().Presign != nil {
-			s.observe.Uploaded(pinned.Size) // most of these bytes went to the storage directly
+			s.uploaded(pinned.Size) // most of these bytes went to the storage directly
 		}
 		s.hook.Reach(failpoint.UploadAccepted)
 		leftover = objects.UploadKeys(id)
@@ -230,7 +230,7 @@ func (s *Service) refuse(ctx context.Context, v video.Video, f *video.Failure) e
 	if err := s.dropRecord(ctx, v.ID, f); err != nil {
 		return err
 	}
-	s.observe.VideoFinished(video.Fail, f)
+	s.finished(video.Fail, f)
 	kind := video.Unprocessable
 	if f.Code == video.FileTooLarge {
 		kind = video.TooLarge

@@ -57,7 +57,7 @@ func (s *Service) Receive(ctx context.Context, in Incoming) (etag string, err er
 		return "", err
 	}
 	s.hook.Reach(failpoint.UploadStored)
-	s.observe.Uploaded(info.Size)
+	s.uploaded(info.Size)
 	return info.ETag, s.DiscardIfClosed(ctx, v.ID)
 }
 

@@ -174,6 +174,6 @@ func (s *Service) putInPlace(ctx context.Context, id video.ID, file string) (int
 	if err != nil {
 		return 0, uploadError(err)
 	}
-	s.observe.Uploaded(info.Size)
+	s.uploaded(info.Size)
 	return info.Size, nil
 }

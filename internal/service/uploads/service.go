@@ -28,12 +28,6 @@ type Config struct {
 	Concurrency       int           // how many files may arrive at a time for each API key; 0: no limit
 }
 
-// Observer is told what an operator wants to count.
-type Observer interface {
-	Uploaded(bytes int64)
-	VideoFinished(s video.Status, f *video.Failure)
-}
-
 // Parts are what a Service is made of.
 type Parts struct {
 	Store    *store.Store
@@ -45,32 +39,34 @@ type Parts struct {
 	Admit    func(head []byte) error // returns a *video.Failure for a file that begins like no video
 	Now      func() time.Time
 	Log      *slog.Logger
-	Observer Observer
+	Uploaded func(bytes int64)                  // called for each file that arrived
+	Finished func(video.Status, *video.Failure) // called for each video whose upload failed
 	Hook     failpoint.Hook
 }
 
 // Service receives files and completes uploads.
 type Service struct {
-	config  Config
-	store   *store.Store
-	blobs   blob.Store
-	reserve *diskspace.Reserve
-	leases  *Leases
-	slots   *slots
-	keys    *auth.SigningKeys
-	passes  *pipeline.Passes
-	admit   func(head []byte) error
-	now     func() time.Time
-	log     *slog.Logger
-	observe Observer
-	hook    failpoint.Hook
+	config   Config
+	store    *store.Store
+	blobs    blob.Store
+	reserve  *diskspace.Reserve
+	leases   *Leases
+	slots    *slots
+	keys     *auth.SigningKeys
+	passes   *pipeline.Passes
+	admit    func(head []byte) error
+	now      func() time.Time
+	log      *slog.Logger
+	uploaded func(bytes int64)
+	finished func(video.Status, *video.Failure)
+	hook     failpoint.Hook
 }
 
 // New returns a Service.
 func New(c Config, p Parts) *Service {
 	return &Service{
 		config: c, slots: newSlots(c.Concurrency), store: p.Store, blobs: p.Blobs, reserve: p.Reserve, leases: p.Leases, keys: p.Keys, passes: p.Passes,
-		admit: p.Admit, now: p.Now, log: p.Log, observe: p.Observer, hook: p.Hook,
+		admit: p.Admit, now: p.Now, log: p.Log, uploaded: p.Uploaded, finished: p.Finished, hook: p.Hook,
 	}
 }
 

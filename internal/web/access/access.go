@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/tracing"
+	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/web/health"
-	"github.com/spool-video/spool/internal/web/metrics"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 

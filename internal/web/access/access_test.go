@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/web/metrics"
+	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 

@@ -37,7 +37,7 @@ var impatient = imports.Timing{
 
 // tries counts the tries to fetch a file.
 type tries struct {
-	servicetest.Observer
+	servicetest.ImportObserver
 	mu                   sync.Mutex
 	running, most, ended int
 }

@@ -1,6 +1,6 @@
-// Package metrics exports metrics to Prometheus. Each set has a registry of its
-// own, so nothing is global and tests can make as many sets as they like. Labels
-// come only from fixed lists: no client can create new series.
+// Package metrics counts what an operator wants to see, for Prometheus. Each set has a
+// registry of its own, so nothing is global and tests can make as many sets as they like.
+// Labels come only from fixed lists: no client can create new series.
 package metrics
 
 import (
