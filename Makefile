@@ -45,8 +45,9 @@ lint: ## Check formatting, go vet, staticcheck, import rules and sizes
 # Packages in which goroutines meet run with the race detector, which needs cgo. It looks names up as the program does,
 # which has no C in it, and leaves SQLite alone: that is C which was translated to Go, and takes minutes to compile
 # when it is watched. All other packages wait for ffmpeg or the built program, or compute alone.
-RACE      = ./client/... ./cmd/... ./internal/backend/... ./internal/clientcmd/... ./internal/engine/stream/... \
-            ./internal/service/... ./internal/web/... ./internal/worker/...
+RACE      = ./client/... ./cmd/... ./internal/backend/... ./internal/cache/... ./internal/clientcmd/... ./internal/doctor/... \
+            ./internal/engine/stream/... ./internal/limit/... ./internal/panics/... ./internal/service/... ./internal/web/... \
+            ./internal/worker/...
 RACEFLAGS = -race -tags=netgo,osusergo -gcflags='modernc.org/...=-race=false'
 GOTEST    = bin/gotestsum --format=pkgname -- -vet=off -ldflags='-s -w' -timeout=20m
 
