@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/store/explaintest"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/test/need"
 )
@@ -65,49 +65,6 @@ func TestReadersCannotWrite(t *testing.T) {
 	}
 }
 
-// explain asks the engine how it will run each statement before it runs it.
-type explain struct {
-	querier
-	t     *testing.T
-	scans *[]string
-}
-
-func (e explain) examine(ctx context.Context, query string, args []any) {
-	e.t.Helper()
-	rows, err := e.querier.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, args...)
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id, parent, unused int
-		var detail string
-		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-			e.t.Fatal(err)
-		}
-		sorts := strings.Contains(detail, "TEMP B-TREE") && strings.Contains(query, "LIMIT")                                                                                   // reads all for the first few
-		argument := strings.Contains(detail, " VIRTUAL TABLE ") || detail == "SCAN entry" || detail == "SCAN lane" || detail == "SCAN CONSTANT ROW" || detail == "SCAN chosen" // a list of ids, or a few rows, not a table
-		if strings.HasPrefix(detail, "SCAN ") && !argument || sorts {
-			*e.scans = append(*e.scans, detail+" for "+strings.Join(strings.Fields(query), " "))
-		}
-	}
-}
-
-func (e explain) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	e.examine(ctx, query, args)
-	return e.querier.ExecContext(ctx, query, args...)
-}
-
-func (e explain) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	e.examine(ctx, query, args)
-	return e.querier.QueryContext(ctx, query, args...)
-}
-
-func (e explain) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	e.examine(ctx, query, args)
-	return e.querier.QueryRowContext(ctx, query, args...)
-}
-
 // Whatever runs for each request or each task has to cost the same with ten
 // videos and with ten million: it finds its rows by an index. Lists of keys and
 // of deleted videos may read everything; they are short or rare.
@@ -116,7 +73,7 @@ func TestNoStatementReadsAWholeTable(t *testing.T) {
 	s, ctx := openHere(t), t.Context()
 	var scans []string
 	err := s.InTx(ctx, func(tx *Tx) error {
-		spy := explain{querier: tx.querier, t: t, scans: &scans}
+		spy := explaintest.Spy{Querier: tx.querier, T: t, Scans: &scans}
 		q := Queries{spy}
 		everyStatement(ctx, &Store{Queries: q}, &Tx{Queries: q, querier: spy, now: time.Now})
 		return nil
@@ -165,9 +122,6 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_ = tx.MarkDeleted(ctx, "a", now)
 	_ = tx.RemoveResolution(ctx, "r")
 	_ = tx.RemoveVideo(ctx, "a")
-	_, _ = tx.ClaimIdempotencyKey(ctx, IdempotencyRecord{Key: "k", CreatedAt: now})
-	_ = tx.ReplaceIdempotencyRecord(ctx, IdempotencyRecord{Key: "k", CreatedAt: now})
-	_ = tx.removeIdempotencyRecords(ctx, now)
 	_ = tx.ExtendUpload(ctx, "a", now)
 	_, _ = s.APIKeys().ByHash(ctx, "hash")
 	_, _ = s.APIKeys().ByID(ctx, []string{"a", "b"})

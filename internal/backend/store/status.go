@@ -64,6 +64,27 @@ func (t *Tx) ExpireUpload(ctx context.Context, id video.ID, before time.Time, f 
 	return true, t.failResolutions(ctx, id, f)
 }
 
+// ExtendUpload postpones the expiry of an upload. It changes nothing if the video
+// is not waiting for one.
+func (t *Tx) ExtendUpload(ctx context.Context, id video.ID, until time.Time) error {
+	_, err := t.Exec(ctx, "extend upload", `UPDATE video SET upload_expires_at = $1 WHERE id = $2 AND status = $3`,
+		Millis(until), id, video.PendingUpload)
+	return err
+}
+
+// KeepUploadOpen postpones the expiry of an upload, also for a video that failed
+// because of an earlier upload. A video whose upload expired stays failed.
+func (s *Store) KeepUploadOpen(ctx context.Context, id video.ID, until time.Time) error {
+	return s.InTx(ctx, func(tx *Tx) error {
+		_, err := tx.Exec(ctx, "keep upload open", `
+			UPDATE video SET upload_expires_at = $1
+			 WHERE id = $2 AND upload_expires_at < $1 AND completed_at IS NULL AND deleted_at IS NULL
+			   AND (failure_code IS NULL OR failure_code <> $3)`,
+			Millis(until), id, video.UploadExpired)
+		return err
+	})
+}
+
 // failResolutions marks the resolutions of a video as failed because of its upload.
 func (t *Tx) failResolutions(ctx context.Context, id video.ID, f *video.Failure) error {
 	_, err := t.Exec(ctx, "fail resolutions", `

@@ -101,6 +101,9 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 // keep the statements of their own tables beside their rules and run them with Exec, QueryRow and Collect.
 type Queries struct{ db querier }
 
+// QueriesOn returns what runs statements on db.
+func QueriesOn(db querier) Queries { return Queries{db} }
+
 type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)

@@ -26,7 +26,7 @@ func (c *Catalog) insert(ctx context.Context, v video.Video, d video.Draft) (sto
 	if err != nil {
 		return video.Video{}, err
 	}
-	record := store.IdempotencyRecord{Tenant: v.Tenant, Key: d.Key, Digest: digest, Video: v.ID, CreatedAt: v.CreatedAt}
+	record := idempotencyRecord{tenant: v.Tenant, key: d.Key, digest: digest, video: v.ID, createdAt: v.CreatedAt}
 	err = c.store.InTx(ctx, func(tx *store.Tx) error {
 		stored, err = c.insertOnce(ctx, tx, v, d.SourceURL, record)
 		return err
@@ -34,23 +34,23 @@ func (c *Catalog) insert(ctx context.Context, v video.Video, d video.Draft) (sto
 	return stored, err
 }
 
-func (c *Catalog) insertOnce(ctx context.Context, tx *store.Tx, v video.Video, source *string, record store.IdempotencyRecord) (video.Video, error) {
-	claimed, err := tx.ClaimIdempotencyKey(ctx, record)
+func (c *Catalog) insertOnce(ctx context.Context, tx *store.Tx, v video.Video, source *string, record idempotencyRecord) (video.Video, error) {
+	claimed, err := claimKey(ctx, tx, record)
 	if err != nil {
 		return video.Video{}, err
 	}
-	if claimed.Video == v.ID {
+	if claimed.video == v.ID {
 		return v, c.insertVideo(ctx, tx, v, source)
 	}
-	earlier, err := tx.Video(ctx, claimed.Video)
+	earlier, err := tx.Video(ctx, claimed.video)
 	gone := video.KindOf(err) == video.NotFound
 	if err != nil && !gone {
 		return video.Video{}, err
 	}
-	if gone || !earlier.DeletedAt.IsZero() || v.CreatedAt.Sub(claimed.CreatedAt) > recordTTL {
-		return v, errors.Join(tx.ReplaceIdempotencyRecord(ctx, record), c.insertVideo(ctx, tx, v, source))
+	if gone || !earlier.DeletedAt.IsZero() || v.CreatedAt.Sub(claimed.createdAt) > recordTTL {
+		return v, errors.Join(replaceRecord(ctx, tx, record), c.insertVideo(ctx, tx, v, source))
 	}
-	if claimed.Digest != record.Digest {
+	if claimed.digest != record.digest {
 		return video.Video{}, &video.Error{Kind: video.Conflict, Code: "idempotency_conflict",
 			Msg: "An earlier request with this Idempotency-Key asked for something else; use a key of its own for each video."}
 	}
@@ -93,5 +93,5 @@ func digestOf(d video.Draft) (string, error) {
 
 // RemoveExpiredRecords removes the records of requests that no repeated one will name any more.
 func (c *Catalog) RemoveExpiredRecords(ctx context.Context) error {
-	return c.store.RemoveIdempotencyRecords(ctx, c.now().Add(-recordTTL))
+	return c.store.InTx(ctx, func(tx *store.Tx) error { return removeRecords(ctx, tx, c.now().Add(-recordTTL)) })
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/explaintest"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/internal/backend/store/sqlitetest"
 )
@@ -42,5 +43,28 @@ func Each(t *testing.T, test func(t *testing.T, st *store.Store)) {
 			t.Cleanup(func() { st.Close() })
 			test(t, st)
 		})
+	}
+}
+
+// WantIndexes runs the statements of a room, which must find their rows by an index: whatever runs for each request or
+// task costs the same with ten rows and with ten million.
+func WantIndexes(t *testing.T, run func(*store.Tx) error) {
+	t.Helper()
+	st, err := store.OpenSQLite(t.Context(), sqliteTemplate.Fresh(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	db, err := st.Writer().BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Rollback()
+	var scans []string
+	if err := run(&store.Tx{Queries: store.QueriesOn(explaintest.Spy{Querier: db, T: t, Scans: &scans})}); err != nil {
+		t.Error(err)
+	}
+	for _, scan := range scans {
+		t.Error(scan)
 	}
 }

@@ -44,7 +44,6 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"reports", reportTests()},
 		{"keys", keyTests()},
 		{"signing keys", signingKeyTests()},
-		{"idempotency", idempotencyTests()},
 		{"tenants", tenantTests()},
 		{"events", eventTests()},
 		{"webhooks", webhookTests()},

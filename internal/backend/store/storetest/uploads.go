@@ -12,6 +12,8 @@ import (
 
 func uploadTests() []test {
 	return []test{
+		{"only a video that waits for its upload waits longer", uploadIsExtended},
+		{"a video that may still get its file is kept open", uploadIsKeptOpen},
 		{"an upload is accepted", uploadIsAccepted},
 		{"an upload is accepted once", uploadIsAcceptedOnce},
 		{"a refused upload can be repaired", refusedUploadIsRepaired},
@@ -303,6 +305,40 @@ func failedAreMarkedOnce(t *testing.T, st *store.Store) {
 	for id, n := range want {
 		if n != 1 {
 			t.Errorf("%s was marked %d times", id, n)
+		}
+	}
+}
+
+func uploadIsExtended(t *testing.T, st *store.Store) {
+	waiting, working := stored(t, st, video.PendingUpload, "720p"), stored(t, st, video.Processing, "720p")
+	later := noon.Add(1000 * time.Hour)
+	for v, want := range map[video.ID]time.Time{waiting.ID: later, working.ID: working.UploadExpiresAt} {
+		change(t, st, func(tx *store.Tx) error { return tx.ExtendUpload(t.Context(), v, later) })
+		got, err := st.Video(t.Context(), v)
+		if err != nil || !got.UploadExpiresAt.Equal(want) {
+			t.Errorf("waits until %v, %v; want %v", got.UploadExpiresAt, err, want)
+		}
+	}
+}
+
+func uploadIsKeptOpen(t *testing.T, st *store.Store) {
+	waiting, failed := stored(t, st, video.PendingUpload, "720p"), stored(t, st, video.PendingUpload, "720p")
+	givenUp, accepted := stored(t, st, video.PendingUpload, "720p"), stored(t, st, video.PendingUpload, "720p")
+	accept(t, st, accepted.ID, someSource, true)
+	refuse(t, st, failed.ID, video.Failf(video.UploadMissing, "nothing"), true)
+	refuse(t, st, givenUp.ID, video.Failf(video.UploadExpired, "too late"), true)
+	later, before := noon.Add(1000*time.Hour), noon.Add(-1000*time.Hour)
+	for v, want := range map[video.ID]time.Time{
+		waiting.ID: later, failed.ID: later, givenUp.ID: givenUp.UploadExpiresAt, accepted.ID: accepted.UploadExpiresAt,
+	} {
+		for _, until := range []time.Time{later, before} {
+			if err := st.KeepUploadOpen(t.Context(), v, until); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := st.Video(t.Context(), v)
+		if err != nil || !got.UploadExpiresAt.Equal(want) {
+			t.Errorf("waits until %v, %v; want %v", got.UploadExpiresAt, err, want)
 		}
 	}
 }
