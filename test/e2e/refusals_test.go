@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -215,7 +214,8 @@ func zipped(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// TestRequestsThatCannotBeRead wants a problem for what net/http refuses by itself.
+// TestRequestsThatCannotBeRead wants a plain 400 for what net/http refuses before a handler sees it, and the end of the
+// connection.
 func TestRequestsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -232,8 +232,7 @@ func TestRequestsThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Body.Close()
-	var p struct{ Code string }
-	if err := json.NewDecoder(r.Body).Decode(&p); err != nil || r.StatusCode != 400 || p.Code != "invalid_request" || r.Header.Get("Content-Type") != "application/problem+json" {
-		t.Errorf("the answer is %d %q, %v, of the type %s; want the problem invalid_request", r.StatusCode, p.Code, err, r.Header.Get("Content-Type"))
+	if r.StatusCode != http.StatusBadRequest || !r.Close {
+		t.Errorf("the answer is %d, and the connection ends: %t; want 400 and the end", r.StatusCode, r.Close)
 	}
 }
