@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"strings"
 
 	"github.com/spool-video/spool/internal/metrics"
-	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/cdn"
 )
 
@@ -53,14 +51,7 @@ func (p *parts) buildPurges(c *Config, log *slog.Logger, m *metrics.Metrics) err
 	if c.CDNPurgeURL == "" || !c.servesRequests() {
 		return nil
 	}
-	p.purges = cdn.NewRecorder(p.clock.Now)
+	p.purges = cdn.NewRecorder(p.queue, p.clock.Now)
 	p.purger = cdn.NewSender(cdn.Config{BaseURL: c.CDNURL, PurgeURL: c.CDNPurgeURL, Token: c.CDNPurgeToken}, p.store, p.blobs, p.purges, log, m)
 	return nil
-}
-
-// purge tells the CDN of deletions until ctx ends.
-func (p *parts) purge(ctx context.Context) {
-	if p.purger != nil {
-		panics.Log(ctx, p.log, "purging the CDN panicked", func() { p.purger.Run(ctx) })
-	}
 }

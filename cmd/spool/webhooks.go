@@ -8,6 +8,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/outbound"
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/panics"
@@ -19,6 +20,7 @@ import (
 // it needs no way to the internet, and its database user need not see the secrets.
 func (p *parts) buildWebhooks(c *Config, emergency *diskspace.Emergency, log *slog.Logger, m *metrics.Metrics) error {
 	store.WebhooksOf(p.store).UseClock(p.clock.Now)
+	webhook.Enqueue(p.store, p.queue)
 	if !c.servesRequests() {
 		return nil
 	}
@@ -26,18 +28,18 @@ func (p *parts) buildWebhooks(c *Config, emergency *diskspace.Emergency, log *sl
 	if err != nil {
 		return err
 	}
-	config := webhook.Config{RetryFactor: webhookRetryFactor(), InFlight: webhookRequests()}
+	config := webhook.Config{RetryFactor: webhookRetryFactor()}
 	if c.DatabaseURL == "" {
 		config.Space, config.Release = p.createSpace(c), emergency.Release
 	}
 	p.webhooks = webhook.New(p.store, guard, api.WebhookBody, config, p.clock.Now, m)
-	p.dispatcher = webhook.NewDispatcher(p.store, p.webhooks, config, log)
+	p.dispatcher = webhook.NewDispatcher(p.store, p.queue, p.webhooks, config, log)
 	return nil
 }
 
-// webhookRequests is how many requests to webhooks may be under way: a quarter of the files that this
+// requestsAtOnce is how many tasks of the network lane may be under way: a quarter of the files that this
 // process may open, so that receivers that do not answer leave enough for everything else.
-func webhookRequests() int {
+func requestsAtOnce() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return 128
@@ -45,7 +47,18 @@ func webhookRequests() int {
 	return int(min(max(limit.Cur/4, 16), 1024, math.MaxInt32))
 }
 
-// deliver delivers events until ctx ends.
+// network does the tasks of the network lane.
+func (p *parts) network(ctx context.Context, t queue.Task) error {
+	switch {
+	case t.Kind == queue.Deliver:
+		return p.dispatcher.Handle(ctx, t)
+	case p.purger != nil:
+		return p.purger.Handle(ctx, t)
+	}
+	return nil // a purge from when there was a CDN
+}
+
+// deliver removes old events until ctx ends. The queue has them delivered.
 func (p *parts) deliver(ctx context.Context) {
 	if p.dispatcher != nil {
 		panics.Log(ctx, p.log, "delivering events panicked", func() { p.dispatcher.Run(ctx) })

@@ -79,13 +79,18 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 		}
 	}
 	m.WatchSystem(ctx, p.system)
-	work := &background{startTasks: noTasks, stopTasks: p.queue.Stop, maintain: p.maintain}
+	lanes := map[queue.Lane]queue.Pool{}
+	if c.servesRequests() {
+		lanes[queue.NetworkLane] = queue.Pool{Places: requestsAtOnce(), Handle: p.network}
+	}
+	work := &background{stopTasks: p.queue.Stop, maintain: p.maintain}
+	work.startTasks = func(ctx context.Context) error { return p.queue.Start(ctx, lanes) }
 	if c.runsTasks() {
 		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Purger: p.cleaner}, engine.Engine, filepath.Join(c.DataDir, datadir.Scratch), log, m)
 		if err != nil {
 			return nil, err
 		}
-		work.startTasks = func(ctx context.Context) error { return p.queue.Start(ctx, queue.Encoding(c.workers(), w.Handle)) }
+		lanes[queue.EncodeLane] = queue.Pool{Places: c.workers(), Handle: w.Handle}
 		svc.sandbox = engine.sandbox
 	}
 	svc.start, svc.stop = work.start, work.stop
@@ -106,9 +111,6 @@ func (c *Config) codecChoice(engine *taskEngine) catalog.Codecs {
 	}
 	return codecs
 }
-
-// noTasks is the work of a process that only answers requests.
-func noTasks(context.Context) error { return nil }
 
 // taskEngine is the engine that tasks use.
 type taskEngine struct {

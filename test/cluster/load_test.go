@@ -187,7 +187,7 @@ func (f *fleet) wantKnown(apis ...*node) {
 func (f *fleet) wantHandedBack() {
 	f.t.Helper()
 	for _, n := range f.nodes() {
-		if strings.Contains(n.log.String(), "tasks of a worker that is silent were given back") {
+		if strings.Contains(n.log.String(), "tasks of a silent worker were put back") {
 			f.t.Errorf("%s had to give back the tasks of a worker that had stopped", n.name)
 		}
 	}

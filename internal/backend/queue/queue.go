@@ -105,7 +105,7 @@ func (k Kind) Lane() Lane {
 func (l Lane) Limit(places, taken int) int {
 	switch l {
 	case NetworkLane: // it shrinks with what is left, so that many dead endpoints leave some, too
-		return max(1, (places-taken+3)/4)
+		return max(1, (places-taken+15)/16)
 	case ImportLane:
 		return max(1, places/2)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/video"
@@ -33,7 +32,7 @@ type Delivery struct {
 	Attempts           []DeliveryAttempt
 	CreatedAt          time.Time
 	NextAt             time.Time // zero: there is no other try
-	Lease              string    // of the claim that is trying it
+	Lease              string    // of somebody who has fetched it; of one that is sent: its last replay
 }
 
 // DeliveryAttempt is what became of one try.
@@ -107,9 +106,6 @@ func (w Webhooks) Send(ctx context.Context, h Webhook, e Event, most int) (sent 
 		if full, err := tx.hasOpen(ctx, h, most); err != nil || full {
 			return err
 		}
-		if w.s.onEvents != nil {
-			tx.OnCommit(w.s.onEvents)
-		}
 		sent = true
 		return tx.insertEvent(ctx, e, []Webhook{h})
 	})
@@ -125,33 +121,40 @@ func (t *Tx) hasOpen(ctx context.Context, h Webhook, n int) (bool, error) {
 	return len(found) == n, err
 }
 
-// Replay has a delivery tried again from the beginning. Its log stays.
-func (w Webhooks) Replay(ctx context.Context, h Webhook, id string, now time.Time) error {
+// Replay has a delivery tried again from the beginning. Its log stays. replay is a new id, by which tries from
+// before it are told from those after it.
+func (w Webhooks) Replay(ctx context.Context, h Webhook, id, replay string, now time.Time) error {
 	return w.s.InTx(ctx, func(tx *Tx) error {
-		if w.s.onEvents != nil {
-			tx.OnCommit(w.s.onEvents)
-		}
-		n, err := tx.Exec(ctx, "replay delivery", `
-			UPDATE webhook_delivery SET state = $1, tries = 0, next_at = $2, lease = NULL WHERE id = $3 AND webhook_id = $4`,
-			h.unfinishedState(), Millis(now), id, h.ID)
-		if err == nil && n == 0 {
+		lease := sql.NullString{String: replay, Valid: !h.Pull}
+		found, err := Collect(ctx, tx.Queries, "replay delivery", scanDelivery, `
+			UPDATE webhook_delivery SET state = $1, tries = 0, next_at = $2, lease = $3 WHERE id = $4 AND webhook_id = $5
+			RETURNING `+deliveryColumns, h.unfinishedState(), Millis(now), lease, id, h.ID)
+		if err == nil && len(found) == 0 {
 			return DeliveryNotFound()
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return tx.send(ctx, found)
 	})
 }
 
-// Lane is the deliveries to one webhook that are pending.
-type Lane struct {
-	Webhook string
-	Tenant  video.Tenant
-	Head    string // the delivery that is due first; "": none is due yet
-	Tries   int    // how often the head was tried
+// OnDeliveries has f called in each transaction that has deliveries sent, with these.
+func (w Webhooks) OnDeliveries(f func(context.Context, *Tx, []Delivery) error) { w.s.onDeliveries = f }
+
+// send has deliveries sent, but for those that are held.
+func (t *Tx) send(ctx context.Context, all []Delivery) error {
+	all = slices.DeleteFunc(all, func(d Delivery) bool { return d.State != DeliveryPending })
+	if len(all) == 0 || t.onDeliveries == nil {
+		return nil
+	}
+	return t.onDeliveries(ctx, t, all)
 }
 
-// NextDelivery returns when the next pending delivery is due; zero if there is none.
-func (w Webhooks) NextDelivery(ctx context.Context) (time.Time, error) {
-	return w.earliestTime(ctx, `SELECT next_at FROM webhook_delivery WHERE state = 'pending' AND next_at >= 0 ORDER BY next_at LIMIT 1`)
+// Pending returns a delivery that is to be sent, or none if it has ended, or was replayed since.
+func (w Webhooks) Pending(ctx context.Context, id, replay string) ([]Delivery, error) {
+	return Collect(ctx, w.s.Queries, "read delivery", scanDelivery, `SELECT `+deliveryColumns+`
+		FROM webhook_delivery WHERE id = $1 AND coalesce(lease, '') = $2 AND state = 'pending'`, id, replay)
 }
 
 // OldestPending returns when the oldest pending delivery was recorded; zero if there is
@@ -171,119 +174,47 @@ func (w Webhooks) earliestTime(ctx context.Context, query string) (time.Time, er
 	return FromMillis(found[0]), nil
 }
 
-// Lanes lists at most limit webhooks that have pending deliveries, in the order of their
-// ids from after on. It jumps from webhook to webhook, so that one with a million of
-// deliveries costs no more than another.
-func (w Webhooks) Lanes(ctx context.Context, after string, now time.Time, limit int) ([]Lane, error) {
-	return w.s.Queries.dueWebhooks(ctx, after, now, limit)
-}
-
-func (q Queries) dueWebhooks(ctx context.Context, after string, now time.Time, limit int) ([]Lane, error) {
-	return Collect(ctx, q, "find due deliveries", func(row *sql.Rows) (l Lane, err error) {
-		var tenant, head sql.NullString
-		var tries sql.NullInt64
-		err = row.Scan(&l.Webhook, &head, &tenant, &tries)
-		l.Tenant, l.Head, l.Tries = video.Tenant(tenant.String), head.String, int(tries.Int64)
-		return l, err
-	}, `
-		WITH RECURSIVE lane (webhook_id) AS (
-			SELECT (SELECT webhook_id FROM webhook_delivery WHERE state = 'pending' AND webhook_id > $1 ORDER BY webhook_id LIMIT 1)
-			UNION ALL
-			SELECT (SELECT d.webhook_id FROM webhook_delivery AS d WHERE d.state = 'pending' AND d.webhook_id > lane.webhook_id ORDER BY d.webhook_id LIMIT 1)
-			  FROM lane WHERE lane.webhook_id IS NOT NULL
-		)
-		SELECT chosen.webhook_id, d.id, d.tenant, d.tries
-		  FROM (SELECT webhook_id, (SELECT f.id FROM webhook_delivery AS f
-		                             WHERE f.state = 'pending' AND f.webhook_id = lane.webhook_id AND f.next_at <= $2
-		                             ORDER BY f.next_at LIMIT 1) AS head
-		          FROM lane WHERE webhook_id IS NOT NULL LIMIT $3) AS chosen
-		  LEFT JOIN webhook_delivery AS d ON d.id = chosen.head`, after, Millis(now), limit)
-}
-
-// Claim leases those of the deliveries that are still due, until the given time. If
-// their process dies, others find them due again then.
-func (w Webhooks) Claim(ctx context.Context, ids []string, lease string, now, until time.Time) ([]Delivery, error) {
-	return w.claim(ctx, claimDue(ids), lease, now, until)
-}
-
 // ClaimHeld leases at most limit deliveries that are held for somebody who fetches.
-func (w Webhooks) ClaimHeld(ctx context.Context, webhook string, limit int, lease string, now, until time.Time) ([]Delivery, error) {
-	return w.claim(ctx, claimHeld(webhook, limit), lease, now, until)
-}
-
-// condition says which deliveries are claimed. Its arguments are those from $4 on; $3 is
-// the time.
-type condition struct {
-	where string
-	args  []any
-}
-
-func claimDue(ids []string) condition {
-	in, arg := IDList(4, ids)
-	return condition{`state = 'pending' AND next_at <= $3 AND id IN ` + in, []any{arg}}
-}
-
-func claimHeld(webhook string, limit int) condition {
-	return condition{`state = 'held' AND next_at <= $3 AND id IN (
-		SELECT id FROM webhook_delivery WHERE webhook_id = $4 AND state = 'held' AND next_at <= $3 ORDER BY next_at LIMIT $5)`, []any{webhook, limit}}
-}
-
-func (w Webhooks) claim(ctx context.Context, which condition, lease string, now, until time.Time) (claimed []Delivery, err error) {
+func (w Webhooks) ClaimHeld(ctx context.Context, webhook string, limit int, lease string, now, until time.Time) (claimed []Delivery, err error) {
 	err = w.s.InTx(ctx, func(tx *Tx) error {
-		claimed, err = w.claimIn(ctx, tx, which, lease, now, until)
+		claimed, err = tx.claimHeld(ctx, webhook, limit, lease, now, until)
 		return err
 	})
 	return claimed, err
 }
 
-func (Webhooks) claimIn(ctx context.Context, tx *Tx, which condition, lease string, now, until time.Time) ([]Delivery, error) {
-	args := append([]any{lease, Millis(until), Millis(now)}, which.args...)
-	return Collect(ctx, tx.Queries, "claim deliveries", scanDelivery,
-		`UPDATE webhook_delivery SET lease = $1, next_at = $2 WHERE `+which.where+` RETURNING `+deliveryColumns, args...)
+func (t *Tx) claimHeld(ctx context.Context, webhook string, limit int, lease string, now, until time.Time) ([]Delivery, error) {
+	return Collect(ctx, t.Queries, "claim deliveries", scanDelivery, `
+		UPDATE webhook_delivery SET lease = $1, next_at = $2 WHERE state = 'held' AND next_at <= $3 AND id IN (
+		SELECT id FROM webhook_delivery WHERE webhook_id = $4 AND state = 'held' AND next_at <= $3 ORDER BY next_at LIMIT $5)
+		RETURNING `+deliveryColumns, lease, Millis(until), Millis(now), webhook, limit)
 }
 
 // maxAttempts is how many attempts the log of a delivery keeps. Replays add to it.
 const maxAttempts = 100
 
-// Conclusion is what becomes of a claimed delivery.
+// Conclusion is what becomes of a delivery after a try.
 type Conclusion struct {
-	Delivery Delivery // as it was claimed
+	Delivery Delivery // as it was before
 	Attempt  DeliveryAttempt
-	Released bool          // it was not tried; Attempt and Tries do not count
 	State    DeliveryState // from now on
 	NextAt   time.Time
 	Tries    int
 	Disable  string // why its webhook is disabled; "": it is not
 }
 
-// Conclude records what became of claimed deliveries. One whose lease was lost stays as
-// its new holder has it.
-func (w Webhooks) Conclude(ctx context.Context, all []Conclusion) error {
-	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b Conclusion) int { return strings.Compare(a.Delivery.ID, b.Delivery.ID) }) // in one order, so that none deadlock
-	return w.s.InTx(ctx, func(tx *Tx) error {
-		for _, c := range all {
-			if err := tx.conclude(ctx, c); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (t *Tx) conclude(ctx context.Context, c Conclusion) error {
-	attempts := c.Delivery.Attempts
-	if !c.Released {
-		attempts = append(slices.Clone(attempts), c.Attempt)
-		attempts = attempts[max(0, len(attempts)-maxAttempts):]
-	}
-	text, err := json.Marshal(attempts)
+// Conclude records a try. A delivery that has ended, or was replayed or fetched again, stays as it is. One
+// that is sent keeps the id of its replay.
+func (t *Tx) Conclude(ctx context.Context, c Conclusion) error {
+	attempts := append(slices.Clone(c.Delivery.Attempts), c.Attempt)
+	text, err := json.Marshal(attempts[max(0, len(attempts)-maxAttempts):])
 	if err != nil {
 		return fmt.Errorf("store attempts of %s: %w", c.Delivery.ID, err)
 	}
 	n, err := t.Exec(ctx, "conclude delivery", `
-		UPDATE webhook_delivery SET state = $1, tries = $2, attempts = $3, next_at = $4, lease = NULL
-		 WHERE id = $5 AND lease = $6`, c.State, c.Tries, string(text), Millis(c.NextAt), c.Delivery.ID, c.Delivery.Lease)
+		UPDATE webhook_delivery SET state = $1, tries = $2, attempts = $3, next_at = $4, lease = CASE state WHEN 'held' THEN NULL ELSE lease END
+		 WHERE id = $5 AND state = $6 AND coalesce(lease, '') = $7`,
+		c.State, c.Tries, string(text), Millis(c.NextAt), c.Delivery.ID, c.Delivery.State, c.Delivery.Lease)
 	if err != nil || n == 0 || c.Disable == "" {
 		return err
 	}
@@ -292,21 +223,6 @@ func (t *Tx) conclude(ctx context.Context, c Conclusion) error {
 		return err
 	}
 	return t.endOpen(ctx, c.Delivery.Webhook, endedAtOnce)
-}
-
-// ReleaseLeases makes everything that is leased due. It is for the start of the only
-// process of a database: whoever had a lease is gone.
-func (w Webhooks) ReleaseLeases(ctx context.Context, now time.Time) error {
-	if w.s.pool != nil {
-		return nil // others may be at work; leases end by themselves
-	}
-	return w.s.InTx(ctx, func(tx *Tx) error { return tx.releaseLeases(ctx, now) })
-}
-
-func (t *Tx) releaseLeases(ctx context.Context, now time.Time) error {
-	_, err := t.Exec(ctx, "release leases", `
-		UPDATE webhook_delivery SET lease = NULL, next_at = $1 WHERE lease > ''`, Millis(now))
-	return err
 }
 
 // RemoveOld deletes at most limit deliveries, and as many events, that were recorded

@@ -50,9 +50,6 @@ func (t *Tx) emitResolutionReady(ctx context.Context, id video.ResolutionID) err
 // UseClock sets the clock of events. Without it they get the time of this machine.
 func (w Webhooks) UseClock(now func() time.Time) { w.s.now = now }
 
-// Notify has f called after each commit of this process that has recorded events.
-func (w Webhooks) Notify(f func()) { w.s.onEvents = f }
-
 func (s *Store) eventTime() time.Time {
 	if s.now == nil {
 		return time.Now()
@@ -80,33 +77,28 @@ type Snapshot struct {
 
 // recordEvents writes what the transaction has emitted.
 func (s *Store) recordEvents(ctx context.Context, t *Tx) error {
-	at, recorded := s.eventTime(), false
+	at := s.eventTime()
 	for i, e := range t.emitted {
 		before := func(o emission) bool { return o.video == e.video }
 		if slices.ContainsFunc(t.emitted[:i], before) {
 			continue // written with the first event of its video
 		}
-		some, err := t.recordEventsOf(ctx, e.video, at)
-		if err != nil {
+		if err := t.recordEventsOf(ctx, e.video, at); err != nil {
 			return err
 		}
-		recorded = recorded || some
-	}
-	if recorded && s.onEvents != nil {
-		t.OnCommit(s.onEvents)
 	}
 	return nil
 }
 
 // recordEventsOf writes the events of one video, if any webhook wants them.
-func (t *Tx) recordEventsOf(ctx context.Context, id video.ID, at time.Time) (some bool, err error) {
+func (t *Tx) recordEventsOf(ctx context.Context, id video.ID, at time.Time) error {
 	hooks, err := t.webhooksOf(ctx, id)
 	if err != nil || len(hooks) == 0 {
-		return false, err
+		return err
 	}
 	snapshot, err := t.snapshotOf(ctx, id)
 	if err != nil || snapshot.Video.ID == "" {
-		return false, err
+		return err
 	}
 	for _, e := range t.emitted {
 		wanted := slices.DeleteFunc(slices.Clone(hooks), func(h Webhook) bool { return !h.Wants(e.kind) })
@@ -115,11 +107,10 @@ func (t *Tx) recordEventsOf(ctx context.Context, id video.ID, at time.Time) (som
 		}
 		snapshot.Resolution = e.resolution
 		if err := t.insertEvent(ctx, Event{Type: e.kind, Video: id, CreatedAt: at, Snapshot: snapshot}, wanted); err != nil {
-			return false, err
+			return err
 		}
-		some = true
 	}
-	return some, nil
+	return nil
 }
 
 // webhooksOf returns the enabled webhooks of the tenant that a video belongs to. It
@@ -183,15 +174,21 @@ func (t *Tx) insertEvent(ctx context.Context, e Event, hooks []Webhook) error {
 	}
 	var rows []string
 	var args []any
+	var deliveries []Delivery
 	for _, h := range hooks {
+		d := Delivery{ID: uuid.Must(uuid.NewV7()).String(), Webhook: h.ID, Event: e.ID, Tenant: h.Tenant, State: h.unfinishedState()}
 		n := len(args)
 		rows = append(rows, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7, n+8, n+8))
-		args = append(args, uuid.Must(uuid.NewV7()).String(), h.ID, e.ID, h.Tenant, e.Type, e.Video, h.unfinishedState(), Millis(e.CreatedAt))
+		args = append(args, d.ID, d.Webhook, d.Event, d.Tenant, e.Type, e.Video, d.State, Millis(e.CreatedAt))
+		deliveries = append(deliveries, d)
 	}
 	_, err = t.Exec(ctx, "record deliveries", `
 		INSERT INTO webhook_delivery (id, webhook_id, event_id, tenant, type, video_id, state, created_at, next_at)
 		VALUES `+strings.Join(rows, ", "), args...)
-	return err
+	if err != nil {
+		return err
+	}
+	return t.send(ctx, deliveries)
 }
 
 // Events returns those of the events that exist. One that cannot be read says so itself: it must not

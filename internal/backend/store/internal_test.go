@@ -136,11 +136,6 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_, _ = TenantsIn(tx).Page(ctx, "a", 10, now)
 	everyWebhookStatement(ctx, s, tx, now)
 	everyImportStatement(ctx, s, tx, now)
-	_ = InsertPurge(ctx, tx, Purge{ID: "p", Video: "a", CreatedAt: now})
-	_, _ = tx.claimPurges(ctx, 10, "lease", now, now)
-	_ = tx.removePurge(ctx, Purge{ID: "p", Lease: "lease"})
-	_ = tx.returnPurge(ctx, Purge{ID: "p", Lease: "lease"}, now)
-	_ = tx.releasePurges(ctx, now)
 }
 
 func everyImportStatement(ctx context.Context, s *Store, tx *Tx, now time.Time) {
@@ -177,18 +172,15 @@ func everyWebhookStatement(ctx context.Context, s *Store, tx *Tx, now time.Time)
 		}
 	}
 	_, _ = w.Delivery(ctx, "t", "d")
-	_, _ = w.NextDelivery(ctx)
+	_, _ = w.Pending(ctx, "d", "")
 	_, _ = w.OldestPending(ctx)
-	_, _ = w.Lanes(ctx, "", now, 10)
-	_, _ = w.claimIn(ctx, tx, claimDue([]string{"d", "e"}), "lease", now, now)
-	_, _ = w.claimIn(ctx, tx, claimHeld("h", 10), "lease", now, now)
-	_ = tx.conclude(ctx, Conclusion{Delivery: Delivery{ID: "d"}, Disable: "gone"})
+	_, _ = tx.claimHeld(ctx, "h", 10, "lease", now, now)
+	_ = tx.Conclude(ctx, Conclusion{Delivery: Delivery{ID: "d"}, Disable: "gone"})
 	_, _ = tx.lockWebhook(ctx, "t", "h")
 	_, _ = tx.hasOpen(ctx, Webhook{ID: "h"}, 100)
 	_ = tx.endOpen(ctx, "h", 10)
 	_ = tx.endLater(ctx, "h")
 	_, _ = tx.endDeliveries(ctx, 10)
-	_ = tx.releaseLeases(ctx, now)
 	_, _ = tx.removeOld(ctx, now, 10)
 	tx.emitted = []emission{{kind: video.EventReady, video: "b"}}
 	_ = s.recordEvents(ctx, tx)

@@ -66,8 +66,9 @@ type Store struct {
 	timeouts  timeouts
 	keepAlive time.Duration // interval of Tx.KeepAliveWhile; 0: not needed
 
-	now      func() time.Time // of events; nil: this machine's
-	onEvents func()           // is told after a commit that has recorded events; nil: nobody
+	now func() time.Time // of events; nil: this machine's
+	// onDeliveries is called in each transaction that has deliveries sent, with these; nil: nothing sends them.
+	onDeliveries func(context.Context, *Tx, []Delivery) error
 }
 
 // Tx is a transaction. It implements queue.Tx.
@@ -80,6 +81,8 @@ type Tx struct {
 	now       func() time.Time
 	committed []func()
 	emitted   []emission // recorded when the transaction ends
+
+	onDeliveries func(context.Context, *Tx, []Delivery) error
 }
 
 // OnCommit registers f to run after a successful commit, and never otherwise.
@@ -343,7 +346,7 @@ func (s *Store) inTx(ctx context.Context, f func(*Tx) error) ([]func(), error) {
 	}
 	defer conn.Close()
 	defer tx.Rollback() // does nothing after a commit
-	t := &Tx{Queries: Queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil, keepAlive: s.keepAlive, now: s.eventTime}
+	t := &Tx{Queries: Queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil, keepAlive: s.keepAlive, now: s.eventTime, onDeliveries: s.onDeliveries}
 	if err := f(t); err != nil {
 		return nil, err
 	}

@@ -104,13 +104,17 @@ type taskLine struct {
 	Kind     queue.Kind   `json:"kind"`
 	Video    video.ID     `json:"video"`
 	Number   int          `json:"number"`
+	ID       string       `json:"id,omitempty"`
 	Tenant   video.Tenant `json:"tenant"`
+	Endpoint string       `json:"endpoint,omitempty"`
 	Priority int          `json:"priority"`
 	RunAt    time.Time    `json:"runAt,omitzero"`
 }
 
 func (t taskLine) task() queue.Task {
-	return queue.Task{Kind: t.Kind, Video: t.Video, Number: t.Number, Tenant: t.Tenant, Priority: t.Priority, RunAt: t.RunAt}
+	return queue.Task{
+		Kind: t.Kind, Video: t.Video, Number: t.Number, ID: t.ID, Tenant: t.Tenant, Endpoint: t.Endpoint, Priority: t.Priority, RunAt: t.RunAt,
+	}
 }
 
 // lineFile is a file without a name: lines are written to it once, then read as often as necessary. It

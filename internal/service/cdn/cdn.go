@@ -1,11 +1,12 @@
 // Package cdn tells a CDN what it must forget. What is deleted is recorded in the transaction of the
-// deletion, so that a crash loses nothing, and told to the CDN afterwards: a CDN that does not answer
-// never delays a deletion. It is told when the storage has none of the files any more, or it would
+// deletion, so that a crash loses nothing, and told to the CDN by a task of the queue's network lane: a
+// CDN that does not answer never delays a deletion. It is told when the storage has none of the files any more, or it would
 // fetch them again.
 package cdn
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/stream"
 	"github.com/spool-video/spool/internal/service/objects"
@@ -30,14 +32,12 @@ const (
 
 // Recorder records purges. A nil *Recorder records nothing: there is no CDN, or none that can be told.
 type Recorder struct {
-	now  func() time.Time
-	wake chan struct{}
+	queue queue.Queue
+	now   func() time.Time
 }
 
-// NewRecorder returns a Recorder.
-func NewRecorder(now func() time.Time) *Recorder {
-	return &Recorder{now: now, wake: make(chan struct{}, 1)}
-}
+// NewRecorder returns a Recorder, whose purges are tasks of q.
+func NewRecorder(q queue.Queue, now func() time.Time) *Recorder { return &Recorder{q, now} }
 
 // Video records that a video is deleted. Call it before its row changes.
 func (r *Recorder) Video(ctx context.Context, tx *store.Tx, id video.ID) error {
@@ -116,16 +116,11 @@ func (r *Recorder) record(ctx context.Context, tx *store.Tx, v video.Video, why 
 	if r == nil || !v.IsPublic {
 		return nil
 	}
-	tx.OnCommit(r.Wake)
 	slices.Sort(files)
 	files = slices.Compact(files) // a video lists its variants, too
-	return store.InsertPurge(ctx, tx, store.Purge{ID: uuid.Must(uuid.NewV7()).String(), Video: v.ID, Reason: string(why), Files: files, CreatedAt: r.now()})
-}
-
-// Wake has the sender look for something to send now.
-func (r *Recorder) Wake() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
+	p := purge{id: uuid.Must(uuid.NewV7()).String(), video: v.ID, reason: why, files: files, createdAt: r.now()}
+	if err := insertPurge(ctx, tx, p); err != nil {
+		return fmt.Errorf("record a purge: %w", err)
 	}
+	return r.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.PurgeCDN, ID: p.id, Tenant: v.Tenant, Endpoint: "cdn"})
 }

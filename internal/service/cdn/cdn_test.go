@@ -2,7 +2,6 @@ package cdn_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/cdn"
@@ -91,14 +91,14 @@ func newRig(t *testing.T) (*servicetest.Rig, *edge, *clock) {
 	e, c := newEdge(), &clock{}
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
-	recorder := cdn.NewRecorder(c.now)
-	b := servicetest.New(t, func(config *servicetest.Config) { config.Purges = recorder })
-	sender := cdn.NewSender(cdn.Config{BaseURL: "https://cdn.test/", PurgeURL: server.URL}, b.Store, b.Blobs, recorder, slog.New(slog.DiscardHandler), e)
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { sender.Run(ctx) })
-	t.Cleanup(func() { cancel(); running.Wait() })
+	b := servicetest.New(t, func(config *servicetest.Config) { config.PurgeClock = c.now })
+	send(b, cdn.NewSender(cdn.Config{BaseURL: "https://cdn.test/", PurgeURL: server.URL}, b.Store, b.Blobs, b.Purges, slog.New(slog.DiscardHandler), e))
 	return b, e, c
+}
+
+// send has a sender do its tasks.
+func send(b *servicetest.Rig, s *cdn.Sender) {
+	b.Must(b.Queue.Start(b.T.Context(), map[queue.Lane]queue.Pool{queue.NetworkLane: {Places: 4, Handle: s.Handle}}))
 }
 
 func TestDeletionsAreTold(t *testing.T) {
@@ -170,13 +170,13 @@ func TestAPurgeWaitsUntilTheFileIsGone(t *testing.T) {
 }
 
 func checkWaiting(t *testing.T, file string) {
-	b, e, c := newRig(t)
+	b, e, _ := newRig(t)
 	v := b.Create(video.Draft{IsPublic: true, Resolutions: []video.Name{"720p"}, Codecs: []video.Codec{video.AV1}}).Video
 	key := "public/" + string(v.ID) + "/" + file
 	_, err := b.Blobs.Put(t.Context(), key, strings.NewReader("film"))
 	b.Must(err)
 	b.Must(b.Store.InTx(t.Context(), func(tx *store.Tx) error {
-		return cdn.NewRecorder(c.now).Video(t.Context(), tx, v.ID)
+		return b.Purges.Video(t.Context(), tx, v.ID)
 	}))
 	other := b.Create(video.Draft{IsPublic: true}).Video
 	b.Must(b.DeleteVideo(t.Context(), b.By, other.ID))
@@ -201,9 +201,9 @@ func TestACDNThatIsDown(t *testing.T) {
 	e.wait(t, cdn.OutcomeRetry, 2)
 	c.turn(4 * 24 * time.Hour) // for as long it stays so
 	e.wait(t, cdn.OutcomeFailed, 1)
-	left, err := store.PurgesOf(b.Store).Claim(t.Context(), 10, "test", c.now().Add(time.Hour), c.now())
-	if err != nil || len(left) != 0 {
-		t.Errorf("left after giving up: %+v, %v", left, err)
+	stats, err := b.Queue.Stats(t.Context())
+	if err != nil || stats[queue.PurgeCDN].Waiting != 0 {
+		t.Errorf("left after giving up: %+v, %v", stats, err)
 	}
 }
 
@@ -215,17 +215,13 @@ func TestTheAddressIsNotLogged(t *testing.T) {
 	for name, address := range map[string]string{"nobody answers": closed.URL + "/?key=secret", "not an address": "http://secret.test:port/"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e, recorder := newEdge(), cdn.NewRecorder(time.Now)
-			b := servicetest.New(t, func(config *servicetest.Config) { config.Purges = recorder })
+			e := newEdge()
+			b := servicetest.New(t, func(config *servicetest.Config) { config.PurgeClock = time.Now })
 			var log lockedBuffer
-			sender := cdn.NewSender(cdn.Config{PurgeURL: address}, b.Store, b.Blobs, recorder, slog.New(slog.NewTextHandler(&log, nil)), e)
-			ctx, cancel := context.WithCancel(t.Context())
-			var running sync.WaitGroup
-			running.Go(func() { sender.Run(ctx) })
+			send(b, cdn.NewSender(cdn.Config{PurgeURL: address}, b.Store, b.Blobs, b.Purges, slog.New(slog.NewTextHandler(&log, nil)), e))
 			b.Must(b.DeleteVideo(t.Context(), b.By, b.Create(video.Draft{IsPublic: true}).Video.ID))
 			e.wait(t, cdn.OutcomeRetry, 1)
-			cancel()
-			running.Wait()
+			b.Must(b.Queue.Stop(t.Context()))
 			if text := log.String(); strings.Contains(text, "secret") || !strings.Contains(text, "told again") {
 				t.Errorf("the log says %q", text)
 			}

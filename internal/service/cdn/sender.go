@@ -13,11 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/objects"
 )
 
@@ -44,12 +42,7 @@ var Outcomes = []Outcome{OutcomePurged, OutcomeRetry, OutcomeFailed}
 type Observer interface{ CDNPurged(Outcome) }
 
 const (
-	tryTimeout = 15 * time.Second
-	// leaseTime is longer than the tries of all purges that are claimed at once, one after the other, can take.
-	leaseTime     = claimedAtOnce*tryTimeout + time.Minute
-	claimedAtOnce = 10
-	pollEvery     = 2 * time.Second
-	troublePause  = 5 * time.Second
+	tryTimeout    = 15 * time.Second
 	giveUpAfter   = 3 * 24 * time.Hour
 	maxRetryPause = time.Hour
 	// A CDN that is told to forget a file too early would fetch it again. So a purge waits until the
@@ -62,9 +55,9 @@ const (
 // Sender tells the CDN what it must forget.
 type Sender struct {
 	config Config
-	rows   store.Purges
+	store  *store.Store
+	queue  queue.Queue
 	blobs  blob.Store
-	wake   <-chan struct{}
 	now    func() time.Time
 	log    *slog.Logger
 	count  Observer
@@ -74,81 +67,60 @@ type Sender struct {
 // NewSender returns a sender of what r records.
 func NewSender(c Config, s *store.Store, blobs blob.Store, r *Recorder, log *slog.Logger, count Observer) *Sender {
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
-	return &Sender{config: c, rows: store.PurgesOf(s), blobs: blobs, wake: r.wake, now: r.now, log: log, count: count,
+	return &Sender{config: c, store: s, queue: r.queue, blobs: blobs, now: r.now, log: log, count: count,
 		// The operator has named the address. A redirect must not get the token.
 		client: &http.Client{Timeout: tryTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// Run sends until ctx ends.
-func (s *Sender) Run(ctx context.Context) {
-	if err := s.rows.ReleaseLeases(ctx, s.now()); err != nil && ctx.Err() == nil {
-		s.log.WarnContext(ctx, "could not release the leases of purges; they end by themselves", "err", err)
-	}
-	for ctx.Err() == nil {
-		pause := troublePause
-		panics.Log(ctx, s.log, "purging the CDN panicked", func() { pause = s.sendDue(ctx) })
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-s.wake:
-		case <-ctx.Done():
-		}
-		timer.Stop()
-	}
-	s.client.CloseIdleConnections()
-}
+// errAgain is the error of a try after which the task runs again. The log says why.
+var errAgain = errors.New("the CDN is told again")
 
-// sendDue sends what is due, and returns how long to pause.
-func (s *Sender) sendDue(ctx context.Context) time.Duration {
-	now := s.now()
-	all, err := s.rows.Claim(ctx, claimedAtOnce, uuid.NewString(), now, now.Add(leaseTime))
-	if err != nil {
-		if ctx.Err() == nil {
-			s.log.WarnContext(ctx, "could not look for what the CDN must forget", "err", err)
-		}
-		return troublePause
+// Handle sends one purge. It is the handler of the tasks that a Recorder enqueues.
+func (s *Sender) Handle(ctx context.Context, t queue.Task) error {
+	var p purge
+	var found bool
+	err := s.store.InTx(ctx, func(tx *store.Tx) (err error) {
+		p, found, err = findPurge(ctx, tx, t.ID)
+		return err
+	})
+	if err != nil || !found {
+		return err
 	}
-	for _, p := range all {
-		if err := s.handle(ctx, p); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "could not record a purge of the CDN; it is sent again", "video", p.Video, "err", err)
-		}
-	}
-	if len(all) == claimedAtOnce {
-		return 0
-	}
-	if len(all) > 0 {
-		return presentPause // one of them may be waiting for its files to go
-	}
-	return pollEvery
-}
-
-// handle sends one purge and records what became of it.
-func (s *Sender) handle(ctx context.Context, p store.Purge) error {
-	age := s.now().Sub(p.CreatedAt)
+	age := s.now().Sub(p.createdAt)
 	if there, err := s.anyLeft(ctx, p); (err != nil || there) && age < maxPresent {
-		return s.rows.Again(ctx, p, s.now().Add(presentPause), false)
+		return queue.RetryAfter(presentPause, errAgain)
 	}
-	err := s.send(ctx, p)
-	if err != nil && ctx.Err() != nil { // a stop; the CDN may have it already, and gets it again
-		return s.rows.Again(context.WithoutCancel(ctx), p, s.now(), false)
-	}
+	err = s.send(ctx, p)
 	switch {
 	case err == nil:
-		return s.finishPurge(ctx, p, OutcomePurged)
+		return s.finish(ctx, p, OutcomePurged)
+	case ctx.Err() != nil: // a stop; the CDN may have it already, and gets it again
+		return context.Cause(ctx)
 	case age > giveUpAfter:
-		s.log.ErrorContext(ctx, "gave up telling the CDN what to forget; purge it by hand", "video", p.Video, "reason", p.Reason, "tries", p.Tries, "err", err)
-		return s.finishPurge(ctx, p, OutcomeFailed)
+		s.log.ErrorContext(ctx, "gave up telling the CDN what to forget; purge it by hand", "video", p.video, "reason", p.reason, "tries", p.tries+1, "err", err)
+		return s.finish(ctx, p, OutcomeFailed)
 	}
 	s.count.CDNPurged(OutcomeRetry)
-	pause := retryPause(p.Tries)
-	s.log.WarnContext(ctx, "the CDN could not be told what to forget; it is told again", "video", p.Video, "reason", p.Reason, "again", pause.String(), "err", err)
-	return s.rows.Again(ctx, p, s.now().Add(pause), true)
+	pause := retryPause(p.tries + 1)
+	s.log.WarnContext(ctx, "the CDN could not be told what to forget; it is told again", "video", p.video, "reason", p.reason, "again", pause.String(), "err", err)
+	if err := s.store.InTx(ctx, func(tx *store.Tx) error { return countTry(ctx, tx, p.id) }); err != nil {
+		return err
+	}
+	return queue.RetryAfter(pause, errAgain)
 }
 
-// finishPurge removes a purge that needs no other try.
-func (s *Sender) finishPurge(ctx context.Context, p store.Purge, o Outcome) error {
-	err := s.rows.Done(ctx, p)
-	s.count.CDNPurged(o)
+// finish removes a purge that needs no other try, together with its task.
+func (s *Sender) finish(ctx context.Context, p purge, o Outcome) error {
+	ctx = context.WithoutCancel(ctx) // the CDN was told
+	err := s.store.InTx(ctx, func(tx *store.Tx) error {
+		if err := removePurge(ctx, tx, p.id); err != nil {
+			return err
+		}
+		return s.queue.Complete(ctx, tx)
+	})
+	if err == nil {
+		s.count.CDNPurged(o)
+	}
 	return err
 }
 
@@ -158,14 +130,14 @@ func retryPause(tries int) time.Duration {
 }
 
 // anyLeft reports whether the storage still has a file that is to be forgotten.
-func (s *Sender) anyLeft(ctx context.Context, p store.Purge) (bool, error) {
+func (s *Sender) anyLeft(ctx context.Context, p purge) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	gone := map[string]bool{}
-	for _, f := range p.Files {
-		gone[objects.Public.Prefix(p.Video)+f] = true
+	for _, f := range p.files {
+		gone[objects.Public.Prefix(p.video)+f] = true
 	}
-	for info, err := range s.blobs.List(ctx, objects.Public.Prefix(p.Video)) {
+	for info, err := range s.blobs.List(ctx, objects.Public.Prefix(p.video)) {
 		if err != nil {
 			return false, err
 		}
@@ -185,17 +157,17 @@ type Message struct {
 	URLs     []string `json:"urls"`     // the addresses themselves, without segments
 }
 
-func (s *Sender) message(p store.Purge) Message {
-	prefix := s.config.BaseURL + "/v/" + string(p.Video) + "/"
-	m := Message{Reason: Reason(p.Reason), VideoID: string(p.Video), Tags: []string{string(p.Video)}, Prefixes: []string{prefix}}
-	for _, f := range p.Files {
+func (s *Sender) message(p purge) Message {
+	prefix := s.config.BaseURL + "/v/" + string(p.video) + "/"
+	m := Message{Reason: p.reason, VideoID: string(p.video), Tags: []string{string(p.video)}, Prefixes: []string{prefix}}
+	for _, f := range p.files {
 		m.URLs = append(m.URLs, prefix+f)
 	}
 	return m
 }
 
 // send sends a request. Anything but a success is an error.
-func (s *Sender) send(ctx context.Context, p store.Purge) error {
+func (s *Sender) send(ctx context.Context, p purge) error {
 	body, err := json.Marshal(s.message(p))
 	if err != nil {
 		return fmt.Errorf("write a purge request: %w", err)

@@ -42,7 +42,7 @@ type Config struct {
 	MaxImports     int           // 0: nothing is fetched
 	ImportTiming   imports.Timing
 	OutboundAllow  []string
-	Purges         *cdn.Recorder // nil: there is no CDN
+	PurgeClock     func() time.Time // nil: there is no CDN
 }
 
 // ImportObserver ignores imports.
@@ -88,6 +88,7 @@ type Services struct {
 	Tokens   *auth.Tokens
 	Marker   *janitor.Marker
 	Clock    *clock.Clock
+	Purges   *cdn.Recorder // nil: there is no CDN
 }
 
 // Wire builds the services.
@@ -134,12 +135,17 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 		Store: p.Store, Keys: s.Signing, Uploads: s.Uploads, Imports: s.Imports, Passes: s.Passes, Now: now,
 		Space: func(context.Context) error { return s.Reserve.Check(0) },
 	})
-	s.Captions = captions.New(p.Store, p.Blobs, c.Purges, func() error { return s.Reserve.Check(captions.MaxSize) })
+	var purges *cdn.Recorder
+	if c.PurgeClock != nil {
+		purges = cdn.NewRecorder(p.Queue, c.PurgeClock)
+	}
+	s.Purges = purges
+	s.Captions = captions.New(p.Store, p.Blobs, purges, func() error { return s.Reserve.Check(captions.MaxSize) })
 	s.Tenants = tenants.New(p.Store, now)
 	s.Tokens = auth.NewTokens(s.Signing, p.Store)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)
 	s.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
 		p.Store, p.Queue, p.Blobs, s.Uploads, s.Marker, now, finished, p.Hook)
-	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases, c.Purges, p.Release)
+	s.Deleter = janitor.NewDeleter(s.Cleaner, s.Passes, s.Leases, purges, p.Release)
 	return s, nil
 }

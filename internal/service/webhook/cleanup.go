@@ -37,3 +37,27 @@ func (d *Dispatcher) cleanUpAll(ctx context.Context, step func(ctx context.Conte
 		}
 	}
 }
+
+// prune removes now and then what is too old for the log, until ctx ends.
+func (d *Dispatcher) prune(ctx context.Context) {
+	every := time.NewTicker(pruneEvery)
+	defer every.Stop()
+	for ctx.Err() == nil {
+		panics.Log(ctx, d.log, "removing old events panicked", func() { d.removeOld(ctx) })
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// removeOld is done by one process of the fleet.
+func (d *Dispatcher) removeOld(ctx context.Context) {
+	mine, err := d.store.AcquireRunOnce(ctx, "webhook log", pruneEvery, d.now())
+	for more := mine; more && err == nil && ctx.Err() == nil; {
+		more, err = d.rows.RemoveOld(ctx, d.now().Add(-Keep), prunedAtOnce)
+	}
+	if err != nil && ctx.Err() == nil {
+		d.log.WarnContext(ctx, "could not remove old events of webhooks", "err", err)
+	}
+}

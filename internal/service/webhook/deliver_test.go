@@ -194,7 +194,7 @@ func TestBothSecretsSignForADay(t *testing.T) {
 func TestADeadEndpointDelaysNobody(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, open func(webhook.Config) *lab) {
-		l := open(webhook.Config{Timeout: time.Hour}) // the dead one is asked once
+		l := open(webhook.Config{Timeout: time.Hour}) // a request to the dead one never ends
 		stop := l.run()
 		hang := make(chan struct{})
 		dead := newReceiver(t, func(int, http.ResponseWriter, *http.Request) { <-hang })
@@ -206,9 +206,12 @@ func TestADeadEndpointDelaysNobody(t *testing.T) {
 			l.ready()
 		}
 		l.inState(w, webhook.Delivered)
-		eventually(t, "the dead one was asked", func() bool { return len(dead.got()) == 1 })
+		eventually(t, "the dead one was asked", func() bool { return len(dead.got()) > 0 })
+		if n := len(dead.got()); n > l.places/4 {
+			t.Errorf("%d of %d requests are under way to the dead one; want at most a quarter", n, l.places)
+		}
 		if n := len(l.log(deadHook)); n != 20 {
-			t.Errorf("%d deliveries to the dead one; want 20, all waiting for the first", n)
+			t.Errorf("%d deliveries to the dead one; want 20", n)
 		}
 		stop() // gives back what is under way
 		for _, d := range l.log(deadHook) {
@@ -217,19 +220,6 @@ func TestADeadEndpointDelaysNobody(t *testing.T) {
 			}
 		}
 	})
-}
-
-// What a process that was killed had under way is delivered by the next.
-func TestLeasesOfTheDeadAreTakenOver(t *testing.T) {
-	t.Parallel()
-	l := onSQLite(t, quick)
-	r := newReceiver(t, nil)
-	w, _ := l.add(r.URL)
-	l.ready()
-	id := l.log(w)[0].ID
-	l.claim(id)
-	l.run()
-	l.inState(w, webhook.Delivered)
 }
 
 func TestDeletedWebhooksGetNothing(t *testing.T) {

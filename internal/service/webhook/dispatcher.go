@@ -3,13 +3,16 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/outbound"
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/panics"
 )
@@ -18,8 +21,6 @@ import (
 type Config struct {
 	// RetryFactor shortens the pauses before further tries, for tests; 0: 1.
 	RetryFactor float64
-	// InFlight is how many requests a process has under way at most; 0: 1024.
-	InFlight int
 	// Timeout is for one try; 0: 15 s.
 	Timeout time.Duration
 	// Space returns an error while the disk has no space for more than what has to be recorded; nil: the
@@ -31,21 +32,18 @@ type Config struct {
 }
 
 const (
-	defaultInFlight = 1024
 	// tryTimeout is for one request with its response.
 	tryTimeout = 15 * time.Second
-	// leaseMargin is how much longer than a try a lease lasts: its outcome has to be recorded.
-	leaseMargin = 15 * time.Second
-	// pollEvery is how often a process looks for events that others have recorded.
-	pollEvery = 500 * time.Millisecond
+	// drainTime is how long a stop waits for requests under way.
+	drainTime = 3 * time.Second
+	// recordTime is for how long the outcome of a try is tried to be recorded. After that, the message is
+	// sent again.
+	recordTime = 15 * time.Second
 	// troublePause is the pause after an error of the database.
 	troublePause = 2 * time.Second
-	// drainTime is how long a stop waits for requests under way.
-	drainTime                     = 3 * time.Second
-	lanesPerRound, claimsPerRound = 1000, 200
-	maxResponse                   = 64 << 10
-	pruneEvery                    = time.Hour
-	prunedAtOnce                  = 500
+	maxResponse  = 64 << 10
+	pruneEvery   = time.Hour
+	prunedAtOnce = 500
 )
 
 // unwritable is what the log says of a message that could not be made.
@@ -60,180 +58,116 @@ type Observer interface {
 // Dispatcher delivers events to webhooks.
 type Dispatcher struct {
 	store   *store.Store
+	queue   queue.Queue
 	rows    store.Webhooks
 	sign    signer
 	client  *outbound.Client
 	plan    schedule
 	timeout time.Duration
-	slots   *slots
 	now     func() time.Time
 	log     *slog.Logger
 	count   Observer
-	config  Config
+}
 
-	wake    chan struct{}
-	results chan result
-	cursor  string // the last lane that was looked at
+// NewDispatcher returns a dispatcher for the webhooks of a service. Its tasks are those of Enqueue.
+func NewDispatcher(s *store.Store, q queue.Queue, svc *Service, c Config, log *slog.Logger) *Dispatcher {
+	if c.Timeout == 0 {
+		c.Timeout = tryTimeout
+	}
+	return &Dispatcher{
+		store: s, queue: q, rows: svc.rows, sign: svc.sign, plan: svc.plan, timeout: c.Timeout, now: svc.now, log: log, count: svc.count,
+		client: outbound.NewClient(svc.guard, outbound.Options{Timeout: c.Timeout, MaxBody: maxResponse, IdleConns: 256}),
+	}
+}
+
+// Enqueue has each delivery of the store become a task of q, in the transaction that records it.
+func Enqueue(s *store.Store, q queue.Queue) {
+	store.WebhooksOf(s).OnDeliveries(func(ctx context.Context, tx *store.Tx, all []store.Delivery) error {
+		tasks := make([]queue.Task, len(all))
+		for i, d := range all {
+			tasks[i] = queue.Task{Kind: queue.Deliver, ID: d.ID + replaySeparator + d.Lease, Tenant: d.Tenant, Endpoint: d.Webhook}
+		}
+		return q.Enqueue(ctx, tx, tasks...)
+	})
+}
+
+// replaySeparator stands between the id of a delivery and that of its last replay, which is empty at first.
+const replaySeparator = "/"
+
+// Run removes what is not needed any more, until ctx ends.
+func (d *Dispatcher) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() { d.prune(ctx) })
+	running.Go(func() { d.cleanUp(ctx) })
+	running.Wait()
+	d.client.CloseIdle()
+}
+
+// Handle tries one delivery. It is the handler of the tasks that Enqueue makes.
+func (d *Dispatcher) Handle(ctx context.Context, t queue.Task) error {
+	id, replay, _ := strings.Cut(t.ID, replaySeparator)
+	found, err := d.rows.Pending(ctx, id, replay)
+	if err != nil || len(found) == 0 { // it has ended, or another task is for its replay
+		return err
+	}
+	if wait := found[0].NextAt.Sub(d.now()); wait > time.Second { // the process died that had tried it
+		return queue.RetryAfter(wait, errNotAccepted)
+	}
+	all, err := d.sign.load(ctx, found, d.now())
+	if err != nil {
+		return err
+	}
+	tries, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	detach := context.AfterFunc(ctx, func() { time.AfterFunc(drainTime, cancel) })
+	defer detach()
+	r := d.tryRecovering(tries, all[0])
+	if r.outcome == "" {
+		return context.Cause(ctx)
+	}
+	if err := d.record(context.WithoutCancel(ctx), r); err != nil {
+		return err
+	}
+	d.count.WebhookTried(r.outcome, time.Duration(r.Attempt.Milliseconds)*time.Millisecond)
+	if r.State != store.DeliveryPending {
+		return nil
+	}
+	return queue.RetryAfter(r.NextAt.Sub(d.now()), errNotAccepted)
+}
+
+// errNotAccepted is the error of a try that failed. The log of the delivery says why.
+var errNotAccepted = errors.New("the receiver did not accept the event")
+
+// record stores the outcome of a try. While the database is away it tries again for a while.
+func (d *Dispatcher) record(ctx context.Context, r result) error {
+	for deadline := time.Now().Add(recordTime); ; time.Sleep(troublePause) {
+		err := d.store.InTx(ctx, func(tx *store.Tx) error {
+			if err := tx.Conclude(ctx, r.Conclusion); err != nil || r.State == store.DeliveryPending {
+				return err
+			}
+			return d.queue.Complete(ctx, tx)
+		})
+		if err == nil || errors.Is(err, queue.ErrCancelled) || time.Now().After(deadline) {
+			return err
+		}
+		d.log.WarnContext(ctx, "could not record the outcome of a delivery", "delivery", r.Delivery.ID, "err", err)
+	}
 }
 
 // result is a try that has ended.
 type result struct {
 	store.Conclusion
-	slot    slot
 	outcome Outcome // "": it was not tried
 }
 
-// NewDispatcher returns a dispatcher for the webhooks of a service.
-func NewDispatcher(s *store.Store, svc *Service, c Config, log *slog.Logger) *Dispatcher {
-	if c.InFlight == 0 {
-		c.InFlight = defaultInFlight
-	}
-	if c.Timeout == 0 {
-		c.Timeout = tryTimeout
-	}
-	d := &Dispatcher{
-		store: s, rows: svc.rows, sign: svc.sign, plan: svc.plan, timeout: c.Timeout, now: svc.now, log: log, count: svc.count, config: c,
-		client: outbound.NewClient(svc.guard, outbound.Options{Timeout: c.Timeout, MaxBody: maxResponse, IdleConns: 256}),
-		slots:  newSlots(c.InFlight), wake: make(chan struct{}, 1), results: make(chan result, c.InFlight),
-	}
-	svc.rows.Notify(d.Wake)
-	return d
-}
-
-// Wake has the dispatcher look for something to deliver now.
-func (d *Dispatcher) Wake() {
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Run delivers until ctx ends. Then it waits a moment for requests under way, and gives back the rest.
-func (d *Dispatcher) Run(ctx context.Context) {
-	tries, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	context.AfterFunc(ctx, func() { time.AfterFunc(drainTime, cancel) })
-	var running, recording sync.WaitGroup
-	recording.Go(func() { d.record(ctx) })
-	if err := d.rows.ReleaseLeases(ctx, d.now()); err != nil && ctx.Err() == nil {
-		d.log.WarnContext(ctx, "could not release the leases of deliveries; they end by themselves", "err", err)
-	}
-	running.Go(func() { d.prune(ctx) })
-	running.Go(func() { d.cleanUp(ctx) })
-	for ctx.Err() == nil {
-		var pause time.Duration
-		if !panics.Log(ctx, d.log, "delivering events panicked", func() { pause = d.startDue(ctx, tries, &running) }) {
-			pause = troublePause
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-d.wake:
-		case <-ctx.Done():
-		}
-		timer.Stop()
-	}
-	running.Wait()
-	close(d.results)
-	recording.Wait()
-	d.client.CloseIdle()
-}
-
-// startDue starts what is due and returns how long to pause.
-func (d *Dispatcher) startDue(ctx, tries context.Context, running *sync.WaitGroup) time.Duration {
-	next, err := d.rows.NextDelivery(ctx)
-	if err != nil {
-		return d.logTrouble(ctx, err)
-	}
-	now := d.now()
-	if next.IsZero() {
-		return pollEvery
-	}
-	if wait := next.Sub(now); wait > 0 {
-		return min(wait, pollEvery)
-	}
-	lanes, err := d.rows.Lanes(ctx, d.cursor, now, lanesPerRound)
-	if err != nil {
-		return d.logTrouble(ctx, err)
-	}
-	chosen := d.choose(lanes)
-	n, err := d.start(ctx, tries, chosen, running)
-	switch {
-	case err != nil:
-		return d.logTrouble(ctx, err)
-	case n > 0 || d.cursor != "":
-		return 0 // there may be more
-	}
-	return pollEvery
-}
-
-// logTrouble logs an error of the database and returns how long to pause.
-func (d *Dispatcher) logTrouble(ctx context.Context, err error) time.Duration {
-	if ctx.Err() == nil {
-		d.log.WarnContext(ctx, "could not look for events to deliver", "err", err)
-	}
-	return troublePause
-}
-
-// choose reserves slots for the heads of lanes, and moves the cursor behind the last lane that was
-// looked at, so that the next round goes on there.
-func (d *Dispatcher) choose(lanes []store.Lane) map[string]slot {
-	chosen := map[string]slot{}
-	d.cursor = ""
-	for i, l := range lanes {
-		if l.Head != "" {
-			if s, ok := d.slots.reserve(l); ok {
-				chosen[l.Head] = s
-			}
-		}
-		if len(chosen) == claimsPerRound || i+1 == lanesPerRound {
-			d.cursor = l.Webhook
-			break
-		}
-	}
-	return chosen
-}
-
-// start claims the chosen deliveries and sends them. It returns how many it could claim.
-func (d *Dispatcher) start(ctx, tries context.Context, chosen map[string]slot, running *sync.WaitGroup) (n int, err error) {
-	defer func() {
-		for _, s := range chosen { // what others have claimed, or could not be
-			d.slots.release(s)
-		}
-	}()
-	if len(chosen) == 0 {
-		return 0, nil
-	}
-	ids := make([]string, 0, len(chosen))
-	for id := range chosen {
-		ids = append(ids, id)
-	}
-	now := d.now()
-	claimed, err := d.rows.Claim(ctx, ids, newID(), now, now.Add(d.timeout+leaseMargin))
-	if err != nil {
-		return 0, err
-	}
-	all, err := d.sign.load(ctx, claimed, now)
-	if err != nil {
-		return 0, err // the leases end by themselves
-	}
-	for _, o := range all {
-		mine := chosen[o.delivery.ID]
-		delete(chosen, o.delivery.ID)
-		running.Go(func() { d.results <- d.tryRecovering(tries, o, mine) })
-	}
-	return len(all), nil
-}
-
 // tryRecovering is try. A panic counts as a failed attempt.
-func (d *Dispatcher) tryRecovering(ctx context.Context, o outgoing, mine slot) (r result) {
+func (d *Dispatcher) tryRecovering(ctx context.Context, o outgoing) (r result) {
 	began := d.now()
 	if panics.Log(ctx, d.log, "delivering an event panicked", func() { r = d.try(ctx, o) }) {
-		r.slot = mine
 		return r
 	}
 	c, outcome := d.plan.conclude(o.delivery, store.DeliveryAttempt{At: began, Error: unwritable})
-	return result{c, mine, outcome}
+	return result{c, outcome}
 }
 
 // try sends one message.
@@ -250,7 +184,7 @@ func (d *Dispatcher) try(ctx context.Context, o outgoing) result {
 		attempt.Error = unwritable
 	} else if attempt.Status, err = d.post(ctx, o.hook.URL, message); err != nil {
 		if ctx.Err() != nil { // a stop; the receiver may have it already, and gets it again
-			return result{Conclusion: store.Conclusion{Delivery: o.delivery, Released: true, State: o.delivery.State, NextAt: began, Tries: o.delivery.Tries}}
+			return result{}
 		}
 		attempt.Error = explainError(err)
 	} else {

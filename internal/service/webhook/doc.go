@@ -10,20 +10,16 @@
 // # Delivering
 //
 // The processes that answer requests deliver. Workers run ffmpeg on files of strangers: they need no
-// way to the internet, and cannot read the secrets. The queue of tasks is theirs, so deliveries have
-// a table of their own. A process claims what is due by a lease; if it dies, the delivery is due
-// again when the lease ends. So an event arrives at least once, and its id is always the same.
+// way to the internet, and cannot read the secrets. Each delivery is a task of the queue's network
+// lane, enqueued in the transaction that records it, and a failed try is repeated by the queue after
+// the pauses of this package. The end of a delivery is recorded together with that of its task. So an
+// event arrives at least once, and its id is always the same. A replay is a new task; one from before
+// it finds that it is outdated.
 //
 // # Fairness
 //
-// A lane is the deliveries to one webhook. The dispatcher goes from lane to lane and takes the first
-// of each, so a webhook with a million of deliveries waits for its own. One that has not yet answered
-// well gets one request at a time, and all that fail share a part of the slots: whoever does not
-// answer occupies none that others need. A tenant has a limited number of slots, too.
-//
-// # Removal
-//
-// A webhook that is removed leaves its log, which may be long, to be removed in small steps (cleanup.go).
+// Deliveries to one webhook share places of the lane (see package queue), so one with a million of
+// deliveries waits for its own, and one that does not answer takes no place that others need.
 //
 // # Fetching
 //

@@ -82,7 +82,7 @@ func (s *Service) Report(ctx context.Context, by auth.Actor, delivery, receipt s
 // conclude records a try of a delivery that was fetched.
 func (s *Service) conclude(ctx context.Context, d store.Delivery, a store.DeliveryAttempt) error {
 	c, outcome := s.plan.conclude(d, a)
-	if err := s.rows.Conclude(ctx, []store.Conclusion{c}); err != nil {
+	if err := s.store.InTx(ctx, func(tx *store.Tx) error { return tx.Conclude(ctx, c) }); err != nil {
 		return err
 	}
 	s.count.WebhookTried(outcome, -1) // how long it took is what a client says

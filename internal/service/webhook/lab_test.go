@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -15,6 +16,9 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/spool-video/spool/internal/backend/outbound"
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/local"
+	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/internal/backend/store/sqlitetest"
@@ -31,8 +35,10 @@ const waitLimit = 90 * time.Second
 
 // lab is webhooks on a real database.
 type lab struct {
-	t     testing.TB
-	store *store.Store
+	t      testing.TB
+	store  *store.Store
+	places int                // how many requests a process has under way
+	queue  func() queue.Queue // a new one, as another process has it
 	*webhook.Service
 	by     auth.Actor
 	config webhook.Config
@@ -81,13 +87,16 @@ func onBoth(t *testing.T, test func(t *testing.T, open func(webhook.Config) *lab
 
 // Databases with the schema of the store.
 var (
-	migratedFile sqlitetest.Template
-	migrated     = pgtest.Template{Prepare: func(ctx context.Context, url string) error {
+	migratedFile = sqlitetest.Template{Prepare: func(ctx context.Context, st *store.Store) error {
+		return st.Migrate(ctx, "queue", local.Migrations)
+	}}
+	migrated = pgtest.Template{Prepare: func(ctx context.Context, url string) error {
 		st, err := store.OpenPostgres(ctx, url)
 		if err != nil {
 			return err
 		}
-		return st.Close()
+		_, err = river.Open(ctx, st, river.Options{})
+		return errors.Join(err, st.Close())
 	}}
 )
 
@@ -114,21 +123,37 @@ func newLab(t testing.TB, c webhook.Config, st *store.Store, err error) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lab{t: t, store: st, config: c, by: auth.Actor{Tenant: video.DefaultTenant, Scopes: auth.Scopes}}
+	l := &lab{t: t, store: st, places: 64, config: c, by: auth.Actor{Tenant: video.DefaultTenant, Scopes: auth.Scopes}}
+	l.queue = func() queue.Queue {
+		if st.Pool() == nil {
+			return local.New(st.Writer(), local.Options{Read: st.Reader()})
+		}
+		q, err := river.Open(t.Context(), st, river.Options{Heartbeat: 500 * time.Millisecond, LostAfter: 15 * time.Second})
+		l.must(err)
+		return q
+	}
+	webhook.Enqueue(st, l.queue())
 	l.Service = webhook.New(st, guard, api.WebhookBody, c, time.Now, &l.counts)
 	return l
 }
 
 // run starts a dispatcher, and returns what stops it.
 func (l *lab) run() (stop func()) {
-	d := webhook.NewDispatcher(l.store, l.Service, l.config, slog.New(slog.DiscardHandler))
+	q := l.queue()
+	webhook.Enqueue(l.store, q)
+	d := webhook.NewDispatcher(l.store, q, l.Service, l.config, slog.New(slog.DiscardHandler))
+	l.must(q.Start(l.t.Context(), map[queue.Lane]queue.Pool{queue.NetworkLane: {Places: l.places, Handle: d.Handle}}))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		d.Run(ctx)
 	}()
-	stop = sync.OnceFunc(func() { cancel(); <-done })
+	stop = sync.OnceFunc(func() {
+		cancel()
+		<-done
+		l.must(q.Stop(context.Background()))
+	})
 	l.t.Cleanup(stop)
 	return stop
 }
@@ -255,15 +280,4 @@ func verify(secret string, m received) error {
 		return err
 	}
 	return wh.Verify(m.body, m.header)
-}
-
-// claim leases a delivery as a process does that is killed then.
-func (l *lab) claim(id string) {
-	l.t.Helper()
-	now := time.Now()
-	got, err := store.WebhooksOf(l.store).Claim(l.t.Context(), []string{id}, "of the dead", now, now.Add(time.Hour))
-	l.must(err)
-	if len(got) != 1 {
-		l.t.Fatal("it cannot be claimed")
-	}
 }

@@ -106,7 +106,7 @@ func (s *Service) Replay(ctx context.Context, by auth.Actor, delivery string) er
 	if err := s.space(ctx); err != nil { // each attempt makes the log longer
 		return err
 	}
-	return s.rows.Replay(ctx, h, delivery, s.now())
+	return s.rows.Replay(ctx, h, delivery, newID(), s.now())
 }
 
 // OldestPending returns how old the oldest event is that is still to be delivered.

@@ -27,6 +27,7 @@ func TestAThousandEndpointsHalfOfThemDead(t *testing.T) {
 func thousandEndpoints(t *testing.T, postgres bool) {
 	const tenants, perTenant, rounds = 50, 20, 5
 	l := onDatabase(t, webhook.Config{}, postgres)
+	l.places = 1024
 	hang := make(chan struct{})
 	var mu sync.Mutex
 	recorded, late := map[string]time.Time{}, []time.Duration{}

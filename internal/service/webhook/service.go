@@ -62,6 +62,7 @@ type Changes struct {
 
 // Service is the webhooks of all tenants.
 type Service struct {
+	store *store.Store
 	rows  store.Webhooks
 	guard *outbound.Guard
 	sign  signer
@@ -80,7 +81,7 @@ func New(s *store.Store, g *outbound.Guard, body Body, c Config, now func() time
 	if c.Space == nil {
 		c.Space = func(context.Context) error { return nil }
 	}
-	return &Service{rows: rows, guard: g, sign: signer{rows: rows, body: body}, now: now, plan: newSchedule(c.RetryFactor), count: o, space: c.Space, release: c.Release}
+	return &Service{store: s, rows: rows, guard: g, sign: signer{rows: rows, body: body}, now: now, plan: newSchedule(c.RetryFactor), count: o, space: c.Space, release: c.Release}
 }
 
 func view(h store.Webhook) Webhook {

@@ -251,18 +251,15 @@ CREATE TABLE webhook_delivery (
 	tries      BIGINT NOT NULL DEFAULT 0, -- since the last replay
 	attempts   TEXT NOT NULL DEFAULT '[]',
 	created_at BIGINT NOT NULL,
-	next_at    BIGINT, -- of the next try, or when the lease of the present one ends
-	lease      TEXT    -- the claim that is being tried; a later one ends it
+	next_at    BIGINT, -- of the next try; of one that was fetched: when that ends
+	lease      TEXT    -- of one that was fetched: by whom; of one that is sent: its last replay
 );
 CREATE INDEX webhook_delivery_log ON webhook_delivery (webhook_id, created_at, id);
 CREATE INDEX webhook_delivery_by_state ON webhook_delivery (webhook_id, state, created_at, id);
 CREATE INDEX webhook_delivery_by_age ON webhook_delivery (created_at);
 CREATE INDEX webhook_delivery_by_event ON webhook_delivery (event_id);
-CREATE INDEX webhook_delivery_lane ON webhook_delivery (webhook_id, next_at) WHERE state = 'pending';
 CREATE INDEX webhook_delivery_held ON webhook_delivery (webhook_id, next_at) WHERE state = 'held';
-CREATE INDEX webhook_delivery_due ON webhook_delivery (next_at) WHERE state = 'pending';
 CREATE INDEX webhook_delivery_oldest ON webhook_delivery (created_at) WHERE state = 'pending';
-CREATE INDEX webhook_delivery_leased ON webhook_delivery (lease) WHERE lease IS NOT NULL;
 
 -- Webhooks that were deleted, until their log is removed, which happens in small steps.
 CREATE TABLE webhook_removed (
@@ -301,10 +298,6 @@ CREATE TABLE cdn_purge (
 	video_id   TEXT NOT NULL, -- may be gone
 	reason     TEXT NOT NULL,
 	files      TEXT NOT NULL, -- the names of the files, as a JSON list
-	tries      BIGINT NOT NULL DEFAULT 0,
-	created_at BIGINT NOT NULL,
-	next_at    BIGINT NOT NULL, -- of the next try, or when the lease of the present one ends
-	lease      TEXT NOT NULL DEFAULT ''
+	tries      BIGINT NOT NULL DEFAULT 0, -- that failed
+	created_at BIGINT NOT NULL
 );
-CREATE INDEX cdn_purge_due ON cdn_purge (next_at);
-CREATE INDEX cdn_purge_leased ON cdn_purge (lease) WHERE lease > '';

@@ -22,7 +22,6 @@ func eventTests() []test {
 		{"a refusal for the same reason is one event", refusedOnce},
 		{"nothing is recorded without a webhook that wants it", unwantedEvents},
 		{"a transaction that fails records nothing", rolledBackEvents},
-		{"the process is told of events", eventsAreNotified},
 	}
 }
 
@@ -245,20 +244,5 @@ func rolledBackEvents(t *testing.T, st *store.Store) {
 	})
 	if !errors.Is(err, broken) || len(log(t, st, h)) > 0 {
 		t.Errorf("%v; events: %v", err, log(t, st, h))
-	}
-}
-
-func eventsAreNotified(t *testing.T, st *store.Store) {
-	told := 0
-	store.WebhooksOf(st).Notify(func() { told++ })
-	v := stored(t, st, video.Processing)
-	change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(t.Context(), v.ID, video.Ready, nil) })
-	if told > 0 {
-		t.Error("told of an event that nobody wants")
-	}
-	hook(t, st)
-	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), v.ID, noon) })
-	if told != 1 {
-		t.Errorf("told %d times; want once", told)
 	}
 }

@@ -50,7 +50,6 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"deliveries", deliveryTests()},
 		{"imports", importTests()},
 		{"stored", storedTests()},
-		{"purges", purgeTests()},
 		{"transactions", transactionTests()},
 		{"races", raceTests()},
 	}

@@ -135,7 +135,7 @@ func secretsRotateAtOnce(t *testing.T, st *store.Store) {
 func changedWhileDisabled(t *testing.T, st *store.Store) {
 	ctx, w, h := t.Context(), store.WebhooksOf(st), hook(t, st)
 	deliver(t, st)
-	d, _ := claim(t, st, log(t, st, h)[0].ID, noon)
+	d := log(t, st, h)[0]
 	var once sync.Once
 	gone := make(chan error, 1)
 	_, err := w.Update(ctx, h.Tenant, h.ID, func(h *store.Webhook) error {
@@ -143,7 +143,9 @@ func changedWhileDisabled(t *testing.T, st *store.Store) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				gone <- w.Conclude(ctx, []store.Conclusion{{Delivery: d, State: store.DeliveryFailed, Disable: "Gone."}})
+				gone <- st.InTx(ctx, func(tx *store.Tx) error {
+					return tx.Conclude(ctx, store.Conclusion{Delivery: d, State: store.DeliveryFailed, Disable: "Gone."})
+				})
 			}()
 			select {
 			case <-done: // it has overtaken this change
