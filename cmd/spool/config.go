@@ -74,14 +74,11 @@ type Config struct {
 	MaxUpscale        float64            `default:"2" placeholder:"N" help:"How many times its own size a video is enlarged at most, at least 1. 1 forbids enlarging."`
 	Quality           string             `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
 	AdaptQuality      bool               `default:"true" negatable:"" help:"Choose the CRF of each video by how its picture compresses, so that all look equally good. It takes a trial of a few frames."`
-	Codec             string             `default:"h264" placeholder:"CODEC" help:"Video codec: h264, which plays everywhere, hevc or av1."`
 	Codecs            []string           `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 beside it. What is made beside H.264 is made when there is nothing else to do."`
 	Encoder           string             `default:"software" placeholder:"KIND" help:"What encodes: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
 	Pictures          bool               `default:"true" negatable:"" help:"Make a storyboard and a preview of each video."`
 	MeasureQuality    bool               `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for the report."`
 	Workers           int                `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
-	Threads           int                `default:"0" placeholder:"N" help:"Threads for the decoder and for each encoder of a task. 0 means one per core, at most 4."`
-	StallTimeout      time.Duration      `default:"60s" placeholder:"DURATION" help:"How long ffmpeg may make no progress before it is stopped and tried again."`
 	FFmpegNice        int                `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"How far ffmpeg yields to other processes, Spool's server among them, when all cores are busy: from 0 (not at all) to 19, as nice(1) counts."`
 	Sandbox           string             `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network. Use off only where the kernel does not support this."`
 	FFmpeg            string             `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
@@ -186,7 +183,6 @@ func (c *Config) choiceFaults() []string {
 	return slices.Concat(
 		oneOf("log_format", c.LogFormat, []string{"auto", "text", "json"}),
 		oneOf("quality", c.Quality, video.Qualities),
-		oneOf("codec", c.Codec, video.Codecs),
 		c.codecFaults(),
 		oneOf("max_resolution", c.MaxResolution, video.Names),
 		oneOf("encoder", c.Encoder, encode.Accelerators),
@@ -202,9 +198,6 @@ func (c *Config) codecFaults() []string {
 	var faults []string
 	for _, name := range c.Codecs {
 		faults = append(faults, oneOf("codecs", name, append([]video.Codec{video.H264}, video.ExtraCodecs...))...)
-	}
-	if c.Codec != string(video.H264) && len(c.codecsBeside()) > 0 {
-		faults = append(faults, fmt.Sprintf("codecs asks for %s beside H.264, but codec is %q: set codec to h264, or codecs to [\"h264\"].", c.codecsBeside()[0], c.Codec))
 	}
 	return faults
 }
@@ -257,11 +250,9 @@ func (c *Config) rangeFaults() []string {
 	duration("resumable_url_ttl", c.ResumableURLTTL, time.Minute, 7*24*time.Hour)
 	faults = append(faults, signedLifeFaults(c.MaxSignedLife)...)
 	duration("abandoned_after", c.AbandonedAfter, time.Minute, 365*24*time.Hour)
-	duration("stall_timeout", c.StallTimeout, time.Second, time.Hour)
 	duration("grace", c.Grace, time.Second, time.Hour)
 	duration("drain", c.Drain, 0, c.Grace/2)
 	number("workers", c.Workers, 1024)
-	number("threads", c.Threads, 256)
 	number("ffmpeg_nice", c.FFmpegNice, 19)
 	number("upload_concurrency", c.UploadConcurrency, 100_000)
 	number("max_imports", c.MaxImports, 1000)
@@ -323,21 +314,6 @@ func (c *Config) workers() int {
 		return c.Workers
 	}
 	return runtime.GOMAXPROCS(0) // unlike NumCPU, it respects the limit of a container
-}
-
-// maxThreads is enough for the decoder and the six encoders of one task to keep about
-// ten cores busy. More would only cost memory: a machine with more cores runs more tasks.
-const maxThreads = 4
-
-// threads returns how many threads the decoder and each encoder of a task get.
-// With as many tasks as cores, one thread would be enough and would save 5 % of the CPU
-// time. But the last task of a video, or the only one of a clip, would leave all other
-// cores idle and take twice as long.
-func (c *Config) threads() int {
-	if c.Threads > 0 {
-		return c.Threads
-	}
-	return min(runtime.GOMAXPROCS(0), maxThreads)
 }
 
 // tools returns the absolute paths of ffmpeg and ffprobe. Later runs must not depend on

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -214,7 +213,6 @@ func TestEachFault(t *testing.T) {
 		{"an unknown largest resolution", sources{args: []string{"--max-resolution=2160p"}}, "max_resolution is"},
 		{"enlarging to less", sources{args: []string{"--max-upscale=0.5"}}, "max_upscale is 0.5: it must be from 1 to 100."},
 		{"enlarging by no number", sources{args: []string{"--max-upscale=nan"}}, "max_upscale"},
-		{"an unknown codec", sources{args: []string{"--codec=vp9"}}, "h264, hevc or av1"},
 		{"an unknown encoder", sources{args: []string{"--encoder=gpu"}}, "software, nvenc, qsv, vaapi or auto"},
 		{"resumable uploads that S3 does not keep", sources{args: []string{"--storage-url=s3://bucket?region=x", "--max-resumable-bytes=6TiB"}}, "as one object"},
 		{"an address for resumable uploads of eight days", sources{args: []string{"--resumable-url-ttl=192h"}}, "resumable_url_ttl"},
@@ -353,8 +351,8 @@ func TestDefaultsAreTheContract(t *testing.T) {
 	want := &Config{
 		Location: Location{DataDir: "./data"},
 		Listen:   "127.0.0.1:8080", Role: "all", RateLimit: settings.Rate{PerSecond: 500, Auto: true}, UploadConcurrency: 100, MaxImports: 8, UploadURLTTL: time.Hour, MaxSignedLife: 8760 * time.Hour, MaxUploadBytes: 5 << 30, ResumableURLTTL: 24 * time.Hour, MaxResumableBytes: 50 << 30,
-		AbandonedAfter: 24 * time.Hour, KeepSource: true, Pictures: true, MeasureQuality: true, AdaptQuality: true, MinFree: 16 << 20, StallTimeout: time.Minute, FFmpegNice: 10, Sandbox: "on",
-		Quality: "balanced", Codec: "h264", Codecs: []string{"h264"}, Encoder: "software", MaxResolution: "8k", MaxUpscale: 2, Playback: "redirect",
+		AbandonedAfter: 24 * time.Hour, KeepSource: true, Pictures: true, MeasureQuality: true, AdaptQuality: true, MinFree: 16 << 20, FFmpegNice: 10, Sandbox: "on",
+		Quality: "balanced", Codecs: []string{"h264"}, Encoder: "software", MaxResolution: "8k", MaxUpscale: 2, Playback: "redirect",
 		FFmpeg: "ffmpeg", FFprobe: "ffprobe", Grace: 20 * time.Second, LogFormat: "auto", LogLevel: slog.LevelInfo,
 	}
 	if !reflect.DeepEqual(c, want) {
@@ -401,16 +399,6 @@ func TestABadSettingEndsWithTheUsageCode(t *testing.T) {
 	}
 	if !strings.HasPrefix(stderr.String(), "spool: SPOOL_WORKERS is \"many\"") || stdout.Len() > 0 {
 		t.Errorf("printed %q and %q; want one sentence on stderr", stdout, stderr)
-	}
-}
-
-func TestThreadsAreBounded(t *testing.T) {
-	t.Parallel()
-	if n := (&Config{Threads: 7}).threads(); n != 7 {
-		t.Errorf("7 threads asked for are %d", n)
-	}
-	if n := new(Config).threads(); n < 1 || n > maxThreads || n > runtime.GOMAXPROCS(0) {
-		t.Errorf("%d threads by default on %d cores", n, runtime.GOMAXPROCS(0))
 	}
 }
 

@@ -56,7 +56,7 @@ func (c *doctorCommand) doctorConfig() doctor.Config {
 	return doctor.Config{
 		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL, BaseURL: c.BaseURL,
 		Address: publicAddress("", listenAddress(c.Listen)), MinFree: int64(c.MinFree), MaxUploadBytes: int64(c.MaxUploadBytes),
-		OutboundAllow: c.OutboundAllow, Webhooks: c.Webhook, Codecs: append([]string{c.Codec}, c.Codecs...), Workers: c.workers(),
+		OutboundAllow: c.OutboundAllow, Webhooks: c.Webhook, Codecs: append([]string{string(video.H264)}, c.Codecs...), Workers: c.workers(),
 		RunsTasks: c.runsTasks(), ServesRequests: c.servesRequests(), Unconfined: sandbox.Mode(c.Sandbox) == sandbox.Off,
 		Parts: doctor.Parts{
 			Tools: c.tools,

@@ -102,10 +102,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 func (c *Config) codecChoice(engine *taskEngine) catalog.Codecs {
 	codecs := catalog.Codecs{Default: c.codecsBeside(), Refused: map[video.Codec]string{}}
 	for _, codec := range video.ExtraCodecs {
-		switch {
-		case c.Codec != string(video.H264):
-			codecs.Refused[codec] = fmt.Sprintf("is not made by this server, whose videos are %s", video.Codec(c.Codec).Title())
-		case engine != nil && !engine.Encodes(codec):
+		if engine != nil && !engine.Encodes(codec) {
 			codecs.Refused[codec] = fmt.Sprintf("is not available: the ffmpeg of this server cannot encode %s", codec.Title())
 		}
 	}
@@ -192,11 +189,10 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 	if err != nil {
 		return worker.Engine{}, err
 	}
-	tools := ffmpeg.Config{FFmpeg: ffmpegPath, FFprobe: ffprobePath, StallTimeout: c.StallTimeout, Nice: c.FFmpegNice, Sandbox: box}
+	tools := ffmpeg.Config{FFmpeg: ffmpegPath, FFprobe: ffprobePath, Nice: c.FFmpegNice, Sandbox: box}
 	return worker.OpenEngine(ctx, tools,
 		encode.Config{
-			Threads: c.threads(), Codec: video.Codec(c.Codec), Quality: video.Quality(c.Quality),
-			Accelerator: encode.Accelerator(c.Encoder), Log: log, Beside: c.codecsBeside(), Adapt: c.AdaptQuality,
+			Quality: video.Quality(c.Quality), Accelerator: encode.Accelerator(c.Encoder), Log: log, Beside: c.codecsBeside(), Adapt: c.AdaptQuality,
 		},
 		plan.SizeLimits{MaxResolution: video.Name(c.MaxResolution), MaxUpscale: c.MaxUpscale})
 }

@@ -43,7 +43,7 @@ func (d *doctor) checkFFmpeg(ctx context.Context) {
 	}
 	pictures, err := d.TryEngine(ctx)
 	if err != nil {
-		d.fail("set codec, codecs and encoder to what this ffmpeg has, or install one that has it", "%s %s cannot encode: %v", program, r.Version(), err)
+		d.fail("set codecs and encoder to what this ffmpeg has, or install one that has it", "%s %s cannot encode: %v", program, r.Version(), err)
 		return
 	}
 	d.ok("%s %s encodes %s", program, r.Version(), strings.Join(slices.Compact(d.Codecs), ", "))

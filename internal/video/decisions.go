@@ -112,7 +112,7 @@ func (p *Plan) decideSizes(add func(what, why string)) {
 
 func (p *Plan) decideQuality(add func(what, why string)) {
 	for _, r := range p.Renditions {
-		crf := r.CRF[cmp.Or(r.Codec, p.Codec, H264)]
+		crf := r.CRF[H264]
 		switch {
 		case len(r.Names) == 0 || crf == 0:
 		case r.Shift > 0:
@@ -159,17 +159,7 @@ func joinNames(names []Name) string {
 }
 
 func (p *Plan) decideEncoding(add func(what, why string)) {
-	switch p.Codec {
-	case "", H264:
-		add("The outputs are H.264 in MP4, with the index at the start of the file.", "Every browser, phone and television plays that, and can start before the file is loaded.")
-	default:
-		add(fmt.Sprintf("The outputs are %s in MP4, with the index at the start of the file.", p.Codec.Title()), "This server is configured for it. Not every player can decode it.")
-	}
-	for _, r := range p.Renditions {
-		if len(r.Names) > 0 && r.Codec != "" && r.Codec != cmp.Or(p.Codec, H264) {
-			add(fmt.Sprintf("%s, made earlier, stays %s.", joinNames(r.Names), r.Codec.Title()), "This server was configured for that at the time.")
-		}
-	}
+	add("The outputs are H.264 in MP4, with the index at the start of the file.", "Every browser, phone and television plays that, and can start before the file is loaded.")
 	if len(p.Chunks) == 1 {
 		add("The video is encoded as one chunk.", "It is short, or its container has no reliable index to cut it exactly.")
 		return

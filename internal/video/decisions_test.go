@@ -55,7 +55,7 @@ func TestDecisions(t *testing.T) {
 		}),
 		"blown-up": with(func(p *video.Plan) {
 			p.Input.Width, p.Input.Height, p.Input.CodedWidth, p.Input.CodedHeight = 426, 240, 320, 240
-			p.Codec, p.Audio = video.AV1, nil
+			p.Audio = nil
 		}),
 		"capped": with(func(p *video.Plan) {
 			p.Input.Width, p.Input.Height, p.Input.CodedWidth, p.Input.CodedHeight = 320, 180, 320, 180
@@ -101,35 +101,5 @@ func TestDecisionsAreSentences(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// The settings may change between two rounds.
-func TestDecisionsOfSeveralRounds(t *testing.T) {
-	t.Parallel()
-	round := func(c video.Codec, n video.Name) *video.Plan {
-		return &video.Plan{
-			Codec: c, Chunks: make([]video.Chunk, 1), Input: video.Input{TimeBase: video.Ratio{Num: 1, Den: 1}},
-			Renditions: []video.Rendition{{Width: 2, Height: 2, Names: []video.Name{n}}},
-		}
-	}
-	p := round("", "240p")
-	p = round(video.HEVC, "360p").After(p)
-	p = round(video.HEVC, "480p").After(p)
-	p = round(video.AV1, "720p").After(p)
-	var all []string
-	for _, d := range p.Decisions() {
-		all = append(all, d.What)
-	}
-	text := strings.Join(all, "\n")
-	for _, want := range []string{
-		"The outputs are AV1 in MP4", "240p, made earlier, stays H.264.", "360p, made earlier, stays HEVC.", "480p, made earlier, stays HEVC.",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the decisions lack %q:\n%s", want, text)
-		}
-	}
-	if strings.Contains(text, "720p, made before") {
-		t.Errorf("the last round is taken for an earlier one:\n%s", text)
 	}
 }

@@ -31,10 +31,12 @@ type Plan struct {
 	// empty; a video that has any is one chunk.
 	Jumps []int64 `json:"jumps,omitempty"`
 
-	// Codec and Quality are the settings at the time the file was inspected: the
-	// chunk files of a rendition must match, whatever the settings are now.
-	Codec   Codec   `json:"codec,omitempty"`   // none means H264
-	Quality Quality `json:"quality,omitempty"` // none means Balanced
+	// Codec is what the renditions are encoded in: "" is H.264. Plans that are stored
+	// have none; see Beside.
+	Codec Codec `json:"-"`
+	// Quality is the setting at the time the file was inspected: the chunk files of a
+	// rendition must match, whatever the setting is now. None means Balanced.
+	Quality Quality `json:"quality,omitempty"`
 
 	Renditions []Rendition `json:"renditions"` // of each pass, largest first; each one is encoded once
 	// First is the index of the first rendition of the current pass. Those
@@ -110,8 +112,6 @@ type Rendition struct {
 	Width  int    `json:"width"`
 	Height int    `json:"height"`
 	Names  []Name `json:"names"`
-	// Codec is that of an earlier pass, if it was not Plan.Codec.
-	Codec Codec `json:"codec,omitempty"`
 	// MaxResolution or MaxUpscale is the operator's limit that made the encode
 	// smaller than one of its names asks for. At most one of them is set.
 	MaxResolution Name    `json:"maxResolution,omitempty"`
@@ -228,8 +228,8 @@ func (p *Plan) RenditionOf(name Name) int {
 	return slices.IndexFunc(p.Renditions, func(r Rendition) bool { return slices.Contains(r.Names, name) })
 }
 
-// CRF returns the CRF with which a resolution is made in a codec, which is "" for
-// its main one. It is 0 if that is not known.
+// CRF returns the CRF with which a resolution is made in a codec, or 0 if it is not
+// known.
 func (p *Plan) CRF(name Name, c Codec) float64 {
 	if p == nil {
 		return 0
@@ -238,9 +238,11 @@ func (p *Plan) CRF(name Name, c Codec) float64 {
 	if n < 0 {
 		return 0
 	}
-	r := p.Renditions[n]
-	return r.CRF[cmp.Or(c, r.Codec, p.Codec, H264)]
+	return p.Renditions[n].CRF[c]
 }
+
+// OutputCodec returns what the renditions are encoded in.
+func (p *Plan) OutputCodec() Codec { return cmp.Or(p.Codec, H264) }
 
 // After returns p as the next pass over a video: with the renditions that were
 // made before, so that an index never changes its meaning.
@@ -251,11 +253,6 @@ func (p *Plan) After(earlier *Plan) *Plan {
 	next := *p
 	next.First, next.Early = len(earlier.Renditions), nil
 	next.Renditions = slices.Concat(earlier.Renditions, p.Renditions)
-	if before := cmp.Or(earlier.Codec, H264); before != cmp.Or(p.Codec, H264) {
-		for i, r := range earlier.Renditions {
-			next.Renditions[i].Codec = cmp.Or(r.Codec, before)
-		}
-	}
 	return &next
 }
 

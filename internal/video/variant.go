@@ -136,7 +136,7 @@ func (v *Video) Wanted(c Codec) []int {
 // no others.
 func (p *Plan) Beside(c Codec, renditions []int) *Plan {
 	other := *p
-	other.Codec, other.Quality, other.Early, other.First = c, Second, nil, 0
+	other.Codec, other.Early, other.First = c, nil, 0
 	other.Renditions = nil
 	for _, n := range renditions {
 		other.Renditions = append(other.Renditions, p.Renditions[n])

@@ -16,7 +16,7 @@ type Engine struct {
 }
 
 // OpenEngine finds ffmpeg and an encoder that works here. Plans are made for the
-// codec and the quality of cfg, within the limits of sizes.
+// quality of cfg, within the limits of sizes.
 func OpenEngine(ctx context.Context, tools ffmpeg.Config, cfg encode.Config, sizes plan.SizeLimits) (Engine, error) {
 	run, err := ffmpeg.New(ctx, tools)
 	if err != nil {
@@ -26,6 +26,6 @@ func OpenEngine(ctx context.Context, tools ffmpeg.Config, cfg encode.Config, siz
 	if err != nil {
 		return Engine{}, err
 	}
-	inspector := plan.NewInspector(probe.New(run, probe.Config{}), plan.Config{Codec: cfg.Codec, Quality: cfg.Quality, Sizes: sizes})
+	inspector := plan.NewInspector(probe.New(run, probe.Config{}), plan.Config{Quality: cfg.Quality, Sizes: sizes})
 	return Engine{Inspector: inspector, Encoder: encoder}, nil
 }

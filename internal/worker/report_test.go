@@ -49,6 +49,12 @@ func newBench(t *testing.T, program string) *bench {
 // newBenchOn makes a bench on a storage; nil means a folder of its own.
 func newBenchOn(t *testing.T, program string, blobs blob.Store) *bench {
 	t.Helper()
+	return newBenchWith(t, ffmpeg.Config{FFmpeg: program}, blobs)
+}
+
+// newBenchWith makes a bench with other tools.
+func newBenchWith(t *testing.T, tools ffmpeg.Config, blobs blob.Store) *bench {
+	t.Helper()
 	b := &bench{t: t, dir: t.TempDir()}
 	st, err := store.OpenSQLite(t.Context(), servicetest.Database.Fresh(t))
 	b.must(err)
@@ -66,7 +72,7 @@ func newBenchOn(t *testing.T, program string, blobs blob.Store) *bench {
 		AbandonedAfter: time.Hour, MeasureQuality: true,
 	}, servicetest.Parts{Store: st, Queue: b.queue, Blobs: blobs, Log: log})
 	b.must(err)
-	engine, err := OpenEngine(t.Context(), ffmpeg.Config{FFmpeg: program}, encode.Config{Threads: 1}, plan.DefaultSizes)
+	engine, err := OpenEngine(t.Context(), tools, encode.Config{Threads: 1}, plan.DefaultSizes)
 	b.must(err)
 	b.work, err = New(Services{Tasks: b.Tasks, Files: b.Files, Purger: b.Cleaner}, engine, filepath.Join(b.dir, "scratch"), log, m)
 	b.must(err)
@@ -120,12 +126,18 @@ func (b *bench) process() catalog.Report {
 // refusing returns an ffmpeg that fails if its arguments fit a pattern.
 func refusing(t *testing.T, pattern string) string {
 	t.Helper()
+	return deed(t, pattern, "exit 1")
+}
+
+// deed returns an ffmpeg that does something else if its arguments fit a pattern.
+func deed(t *testing.T, pattern, does string) string {
+	t.Helper()
 	path, err := exec.LookPath("ffmpeg")
 	if err != nil {
 		t.Fatal(err)
 	}
 	program := filepath.Join(t.TempDir(), "ffmpeg")
-	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n%s) exit 1 ;;\nesac\nexec %s \"$@\"\n", pattern, path)
+	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n%s) %s ;;\nesac\nexec %s \"$@\"\n", pattern, does, path)
 	child.WriteProgram(t, program, []byte(script))
 	return program
 }
@@ -175,6 +187,24 @@ func TestMeasuringThatFailsCostsNothing(t *testing.T) {
 	}
 	if tries != maxFailures {
 		t.Errorf("measuring was tried %d times; want %d", tries, maxFailures)
+	}
+}
+
+func TestAnEncoderThatHangsIsKilledAndGivenUp(t *testing.T) {
+	t.Parallel()
+	b := newBenchWith(t, ffmpeg.Config{FFmpeg: deed(t, "*/v0.mp4*", "exec sleep 600"), StallTimeout: time.Second}, nil)
+	r := b.process()
+	if f := r.Video.Failure; r.Video.Status != video.Fail || f == nil || f.Code != video.LimitTime || !strings.Contains(f.Message, "no progress") {
+		t.Errorf("the video is %s, %+v; want it failed for making no progress", r.Video.Status, f)
+	}
+	tries := 0
+	for _, run := range r.Executions {
+		if run.Task == string(queue.Encode) && run.Result == ffmpeg.ErrStalled.Error() {
+			tries++
+		}
+	}
+	if tries != maxFailures {
+		t.Errorf("the encoder stalled %d times; want %d: %+v", tries, maxFailures, r.Executions)
 	}
 }
 

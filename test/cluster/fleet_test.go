@@ -147,7 +147,6 @@ func (f *fleet) node(role string, number int, options []option) *node {
 		"SPOOL_LOG_FORMAT":   "json",
 		"SPOOL_QUALITY":      "fast",
 		"SPOOL_WORKERS":      "1",
-		"SPOOL_THREADS":      "1",
 		"SPOOL_FFMPEG_NICE":  "0", // tests run side by side, and none should starve
 		"SPOOL_DATABASE_URL": f.db,
 		"SPOOL_STORAGE_URL": fmt.Sprintf("s3://%s/films?region=%s&endpoint=%s&public_endpoint=%s&path_style=true",

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spool-video/spool/test/need"
 )
@@ -109,18 +108,4 @@ func TestOptionalTasksThatFailDoNotCostTheVideo(t *testing.T) {
 			s.until("the work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
 		})
 	}
-}
-
-func TestAnEncoderThatHangsIsKilledAndGivenUp(t *testing.T) {
-	oneBackend(t, "the engine kills it, and TestAnEncoderThatFailsForNoKnownReasonIsGivenUp gives up there")
-	t.Parallel()
-	g := newGate(t, encodeRun, hold)
-	s := start(t, g.tools(), withEnv("SPOOL_STALL_TIMEOUT", "1s"))
-	u := s.submit(tinyVideo, clip(t, smallClip))
-	s.wantFailure(u, "limit_time", "no progress")
-	if n := g.runs(); n != tries {
-		t.Errorf("the encoder ran %d times; want %d", n, tries)
-	}
-	s.wantNoChildren(10 * time.Second)
-	s.until("the work to be removed", tidyTimeout, func() bool { return s.idle() && len(s.workFiles()) == 0 })
 }

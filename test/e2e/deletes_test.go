@@ -90,7 +90,7 @@ func checkGone(t testing.TB, s *server, u upload, before watch) {
 
 func TestDeletingStopsTheWork(t *testing.T) {
 	t.Parallel()
-	s := start(t, withEnv("SPOOL_WORKERS", "1"), withEnv("SPOOL_THREADS", "1"))
+	s := start(t, withEnv("SPOOL_WORKERS", "1"))
 	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, chunksClip))
 	s.until("a chunk to be encoded", readyTimeout, func() bool { return s.runs("ffmpeg") })
 	w := s.read(u)

@@ -129,7 +129,7 @@ func TestHostileBombsDisturbNobody(t *testing.T) {
 	oneBackend(t, "the same engine reads local files there")
 	need.TimeFor(t, "test/hostile looks at every bomb")
 	t.Parallel()
-	s := start(t, withEnv("SPOOL_STALL_TIMEOUT", "10s"))
+	s := start(t)
 	chosen := []string{
 		"8 tracks of 10 million samples each", "50,000 samples of one byte", "complaints without end",
 		"the largest picture that is allowed, 8 times", "100,000 chapters", "900 tracks", "a picture of 16384 × 16384 pixels",

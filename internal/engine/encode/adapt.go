@@ -1,11 +1,9 @@
 package encode
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -47,24 +45,18 @@ func (enc *Encoder) ChooseQuality(ctx context.Context, job ffmpeg.Job, p *video.
 	return nil
 }
 
-// applyShifts writes the CRF of each rendition into a plan: for its own codec, and
-// for what is made beside H.264 later. Without shifts it is the usual one.
+// applyShifts writes the CRF of each rendition into a plan: for H.264, and for what is
+// made beside it later. Without shifts it is the usual one.
 func applyShifts(p *video.Plan, shifts []float64) {
-	main := cmp.Or(p.Codec, video.H264)
-	qualities := map[video.Codec]video.Quality{main: p.Quality}
-	if main == video.H264 {
-		for _, c := range video.ExtraCodecs {
-			qualities[c] = video.Second
-		}
-	}
+	codecs := append([]video.Codec{video.H264}, video.ExtraCodecs...)
 	for i := range p.Renditions {
 		r := &p.Renditions[i]
 		if i < len(shifts) {
 			r.Shift = shifts[i]
 		}
 		r.CRF = map[video.Codec]float64{}
-		for _, c := range slices.Sorted(maps.Keys(qualities)) {
-			r.CRF[c] = effortOf(c, qualities[c], *r).crf + steps[c].of(r.Shift)
+		for _, c := range codecs {
+			r.CRF[c] = effortOf(c, p.Quality, *r).crf + steps[c].of(r.Shift)
 		}
 	}
 }
@@ -83,7 +75,7 @@ func (s step) of(shift float64) float64 {
 
 // steps of AV1: its scale is finer, and pictures that are hard for H.264 are less so for it.
 var steps = map[video.Codec]step{
-	video.H264: {1, 1, 0.5}, video.HEVC: {1, 1, 0.5}, video.AV1: {2, 1, 1},
+	video.H264: {1, 1, 0.5}, video.AV1: {2, 1, 1},
 }
 
 // The trial is always the same, so that its figures can be compared, whatever the
@@ -188,7 +180,7 @@ func removeTrial(job ffmpeg.Job, renditions int) {
 
 func (enc *Encoder) tryPolicy(job ffmpeg.Job, p *video.Plan) sandbox.Policy {
 	may := enc.encodePolicy(job, p, time.Minute)
-	may.Threads = ffmpeg.MaxThreads(len(p.Renditions)+len(p.Trials), enc.threads)
+	may.Threads = ffmpeg.MaxThreads(len(p.Renditions) + len(p.Trials))
 	return may
 }
 

@@ -149,7 +149,7 @@ func (enc *Encoder) Alternates(ctx context.Context, job ffmpeg.Job, s Stills, sh
 // alternatePolicy allows a run to read JPEGs and to write them in other formats, into the same folder.
 func (enc *Encoder) alternatePolicy(job ffmpeg.Job, p *video.Plan, formats int) sandbox.Policy {
 	may := enc.thumbnailPolicy(job, p)
-	may.Threads = ffmpeg.MaxThreads(1+formats, enc.threads)
+	may.Threads = ffmpeg.MaxThreads(1 + formats)
 	may.Files += (1 + formats) * len(p.Thumbnails)
 	may.Space *= int64(1 + formats)
 	return may

@@ -28,7 +28,6 @@ var (
 	benchRounds  = flag.Int("rounds", 3, "how often the engine benchmark measures each way")
 	benchSeconds = flag.Int("seconds", 4, "how much of each video the engine benchmark takes")
 	benchQuality = flag.String("quality", string(video.Balanced), "quality of the engine benchmark: fast, balanced or small")
-	benchCodec   = flag.String("codec", string(video.H264), "codec of the engine benchmark: h264, hevc or av1")
 	benchReport  = flag.String("report", "", "file to write the engine benchmark's tables to")
 )
 
@@ -60,11 +59,7 @@ func BenchmarkEngine(b *testing.B) {
 	tools.Encoder.threads = runtime.GOMAXPROCS(0)
 	quality := video.Quality(*benchQuality)
 	tools.Encoder.quality = quality
-	tools.Inspector = plan.NewInspector(probe.New(tools.run, probe.Config{}), plan.Config{Codec: video.Codec(*benchCodec), Quality: quality})
-	var err error
-	if tools.encoder, err = tools.choose(b.Context(), video.Codec(*benchCodec), Software); err != nil {
-		b.Fatal(err)
-	}
+	tools.Inspector = plan.NewInspector(probe.New(tools.run, probe.Config{}), plan.Config{Quality: quality})
 	report := &report{tools: tools}
 	for _, source := range benchClips(b) {
 		name := strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))

@@ -52,7 +52,7 @@ func (enc *Encoder) EncodeChunk(ctx context.Context, job ffmpeg.Job, p *video.Pl
 // tooSmall is a failure if the software encoder of the plan's codec may have refused a rendition for its
 // size: some versions do.
 func tooSmall(p *video.Plan) error {
-	codec := cmp.Or(p.Codec, video.H264)
+	codec := p.OutputCodec()
 	least := encodersFor(codec, Software)[0].minSide
 	for _, r := range p.Renditions {
 		if r.Width < least || r.Height < least {
@@ -73,9 +73,9 @@ func framesOf(outputs []Output) int {
 // encodeChunkFiles encodes with the plan's codec. If hardware fails, because it
 // is busy, broken or too small for this video, software is used.
 func (enc *Encoder) encodeChunkFiles(ctx context.Context, job ffmpeg.Job, p *video.Plan, n int, position func(seconds float64)) ([]Output, error) {
-	codec := cmp.Or(p.Codec, video.H264)
+	codec := p.OutputCodec()
 	all := encodersFor(codec, Software)
-	if enc.encoder.codec == codec && enc.encoder.accelerator != Software {
+	if codec == video.H264 && enc.encoder.accelerator != Software {
 		all = []codecEncoder{enc.encoder, all[0]}
 	}
 	var outputs []Output
@@ -107,7 +107,7 @@ func checkChunkFiles(job ffmpeg.Job, p *video.Plan, err error, stderr string) ([
 	}
 	var outputs []Output
 	for i, r := range p.Renditions {
-		out, checkErr := checkFile(chunkFilePath(job, i), cmp.Or(p.Codec, video.H264), &r, p.Duration)
+		out, checkErr := checkFile(chunkFilePath(job, i), p.OutputCodec(), &r, p.Duration)
 		if checkErr != nil && err == nil {
 			return nil, checkErr
 		}
@@ -132,7 +132,7 @@ func checkChunkFiles(job ffmpeg.Job, p *video.Plan, err error, stderr string) ([
 }
 
 // sampleEntries are the names of codecs in an MP4.
-var sampleEntries = map[video.Codec]string{video.H264: "avc1", video.HEVC: "hvc1", video.AV1: "av01"}
+var sampleEntries = map[video.Codec]string{video.H264: "avc1", video.AV1: "av01"}
 
 // checkFile opens a file that ffmpeg made and counts its frames. No file at all
 // counts as one without frames. want is nil for audio. length is that of the

@@ -55,15 +55,25 @@ type settings struct {
 	threads       int
 }
 
-// encoders lists all that can be used. For each codec, each kind of hardware has
-// one.
+// encoders lists all that can be used. Every codec has one in software. For hardware, our
+// presets do not exist, and it gives less quality per bit than software; the options follow
+// ffmpeg's documentation. No machine with such hardware was available when this was written:
+// whether it works is tested at start.
 var encoders = []codecEncoder{
 	{name: "libx264", codec: video.H264, accelerator: Software, costFactor: 1, args: x264Args},
-	{name: "libx265", codec: video.HEVC, accelerator: Software, costFactor: 2, args: x265Args},
 	{name: "libsvtav1", codec: video.AV1, accelerator: Software, fixedGOP: true, minSide: 64, costFactor: 4, args: svtArgs},
-	nvenc("h264_nvenc", video.H264), nvenc("hevc_nvenc", video.HEVC), nvenc("av1_nvenc", video.AV1),
-	quickSync("h264_qsv", video.H264), quickSync("hevc_qsv", video.HEVC), quickSync("av1_qsv", video.AV1),
-	vaapi("h264_vaapi", video.H264), vaapi("hevc_vaapi", video.HEVC), vaapi("av1_vaapi", video.AV1),
+	{
+		name: "h264_nvenc", codec: video.H264, accelerator: NVENC, costFactor: 2, args: nvencArgs,
+		devices: []string{"/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"},
+	},
+	{
+		name: "h264_qsv", codec: video.H264, accelerator: QSV, costFactor: 2, args: quickSyncArgs,
+		setup: []string{"-init_hw_device", "qsv=hw:" + renderNode}, devices: []string{renderNode},
+	},
+	{
+		name: "h264_vaapi", codec: video.H264, accelerator: VAAPI, costFactor: 2, args: vaapiArgs,
+		setup: []string{"-vaapi_device", renderNode}, devices: []string{renderNode}, upload: "format=nv12,hwupload",
+	},
 }
 
 // encodersFor returns the encoders to try, best first; the last is software.
@@ -147,21 +157,6 @@ func x264Args(o settings) []string {
 // x264References is how many frames each preset refers to.
 var x264References = map[string]int{"veryfast": 1, "faster": 2, "fast": 2, "medium": 3, "slow": 5, "slower": 8}
 
-// x265Args makes HEVC with the sample entry that Apple's players require.
-func x265Args(o settings) []string {
-	params := []string{"log-level=error", "info=0", "open-gop=0", "scenecut=0"}
-	if rate := o.rateInThousandths(); rate > 0 {
-		params = append(params, fmt.Sprintf("fps=%d/1000", rate))
-	}
-	if o.threads > 0 {
-		params = append(params, fmt.Sprintf("pools=%d", o.threads))
-	}
-	args := []string{"-c:v", "libx265", "-preset", o.effort.preset, "-crf", o.effort.rateFactor()}
-	args = append(args, o.bitrateCap()...)
-	args = append(args, "-profile:v", "main", "-tag:v", "hvc1", "-pix_fmt", "yuv420p", "-forced-idr", "1", "-g", "100000")
-	return append(args, "-x265-params", strings.Join(params, ":"))
-}
-
 // svtArgs makes AV1. ffmpeg 5.1 cannot tell SVT-AV1 where to put keyframes, so
 // they come after as many frames as two seconds have.
 func svtArgs(o settings) []string {
@@ -183,3 +178,29 @@ func svtArgs(o settings) []string {
 	args = append(args, "-pix_fmt", "yuv420p", "-g", strconv.Itoa(max(1, int(math.Round(2*o.fps)))))
 	return append(args, "-svtav1-params", strings.Join(params, ":"))
 }
+
+// hardwareQuality is about where hardware looks like software with its CRF.
+const hardwareQuality = "24"
+
+func nvencArgs(o settings) []string {
+	args := []string{"-c:v", "h264_nvenc", "-preset", "p5", "-rc", "vbr", "-cq", hardwareQuality, "-b:v", "0"}
+	args = append(args, o.bitrateCap()...)
+	return append(args, "-pix_fmt", "yuv420p", "-forced-idr", "1", "-no-scenecut", "1", "-g", "100000")
+}
+
+// quickSyncArgs give quality and two rates, which together select QVBR: constant quality with a cap.
+func quickSyncArgs(o settings) []string {
+	args := []string{"-c:v", "h264_qsv", "-preset", "medium", "-global_quality", hardwareQuality, "-b:v", o.average()}
+	args = append(args, o.bitrateCap()...)
+	return append(args, "-pix_fmt", "nv12", "-forced_idr", "1", "-g", "100000")
+}
+
+// vaapiArgs give a bitrate alone: not every driver has constant quality with a cap.
+func vaapiArgs(o settings) []string {
+	args := []string{"-c:v", "h264_vaapi", "-rc_mode", "VBR", "-b:v", o.average()}
+	args = append(args, o.bitrateCap()...)
+	return append(args, "-profile:v", "high", "-g", "1024")
+}
+
+// average is the target bitrate for encoders that need one.
+func (o settings) average() string { return fmt.Sprintf("%dk", max(o.kbps*2/3, 1)) }

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
@@ -29,14 +30,21 @@ import (
 
 // Config says how to encode.
 type Config struct {
-	Threads     int           // of the decoder and of each encoder; 0 lets ffmpeg choose
-	Codec       video.Codec   // default H264
-	Beside      []video.Codec // that must work as well, in software
+	Threads     int           // of the decoder and of each encoder; default one per core, at most maxThreads
+	Beside      []video.Codec // that must work as well as H.264, in software
 	Quality     video.Quality // default Balanced; only logged here, because plans carry theirs
 	Accelerator Accelerator   // default Software
 	Adapt       bool          // let the picture of each film decide its CRF; see ChooseQuality
 	Log         *slog.Logger  // which encoder is used, and why another one is not; nil means no log
 }
+
+// maxThreads is enough for the decoder and the six encoders of one task to keep about
+// ten cores busy. More would only cost memory: a machine with more cores runs more tasks.
+//
+// With as many tasks as cores, one thread would be enough and would save 5 % of the CPU
+// time. But the last task of a video, or the only one of a clip, would leave all other
+// cores idle and take twice as long.
+const maxThreads = 4
 
 // Encoder runs the encodes of a plan. It is safe for concurrent use.
 type Encoder struct {
@@ -45,19 +53,19 @@ type Encoder struct {
 	quality video.Quality
 	adapt   bool
 	tryTime time.Duration // see tryTime
-	encoder codecEncoder  // of the codec in use
+	encoder codecEncoder  // of H.264
 	minWall time.Duration // for tests: the time that every task has; default minWall
 	log     *slog.Logger
 }
 
 // New finds an encoder that works on this machine.
 func New(ctx context.Context, run *ffmpeg.Runner, cfg Config) (*Encoder, error) {
-	e := &Encoder{run: run, threads: cfg.Threads, quality: cmp.Or(cfg.Quality, video.Balanced), adapt: cfg.Adapt, tryTime: tryTime, log: cfg.Log}
+	e := &Encoder{run: run, threads: cmp.Or(cfg.Threads, min(runtime.GOMAXPROCS(0), maxThreads)), quality: cmp.Or(cfg.Quality, video.Balanced), adapt: cfg.Adapt, tryTime: tryTime, log: cfg.Log}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	if e.encoder, err = e.choose(ctx, cmp.Or(cfg.Codec, video.H264), cmp.Or(cfg.Accelerator, Software)); err != nil {
+	if e.encoder, err = e.choose(ctx, video.H264, cmp.Or(cfg.Accelerator, Software)); err != nil {
 		return nil, err
 	}
 	for _, codec := range cfg.Beside {

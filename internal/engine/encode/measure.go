@@ -84,7 +84,7 @@ func (enc *Encoder) Measure(ctx context.Context, job ffmpeg.Job, p *video.Plan, 
 // measurePolicy allows a run to read the source and the rendition files.
 func (enc *Encoder) measurePolicy(job ffmpeg.Job, p *video.Plan, files []RenditionFile) sandbox.Policy {
 	may := enc.encodePolicy(job, p, plan.MaxSampleSeek)
-	may.Threads = ffmpeg.MaxThreads(2*len(files), enc.threads) // their decoders, and filters
+	may.Threads = ffmpeg.MaxThreads(2 * len(files)) // their decoders, and filters
 	may.Files = baseFiles + 2*len(files)*len(p.Samples)
 	for _, f := range files {
 		may.Read = append(may.Read, f.Path)

@@ -42,7 +42,7 @@ func (enc *Encoder) encodePolicy(job ffmpeg.Job, p *video.Plan, length time.Dura
 		Memory:   baseMemory + frameMemory*pixels*3/2,
 		FileSize: baseFile + 4*rate*int64(length/time.Second),
 		CPU:      baseTime + maxSlowdown*length,
-		Threads:  ffmpeg.MaxThreads(len(p.Renditions), enc.threads),
+		Threads:  ffmpeg.MaxThreads(len(p.Renditions)),
 		Files:    baseFiles + len(p.Renditions),
 		Space:    baseFile + 4*rates*int64(length/time.Second),
 	}

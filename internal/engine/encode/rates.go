@@ -63,28 +63,21 @@ type effort struct {
 // rateFactor is the CRF as encoders read it.
 func (e effort) rateFactor() string { return strconv.FormatFloat(e.crf, 'f', -1, 64) }
 
-// efforts says what each quality means for each codec, smallest frames first.
+// efforts says what each quality means for H.264, smallest frames first.
 // The smaller a frame, the cheaper a slower preset; and small ones are made for
 // slow lines, where every bit counts. The CRF are such that outputs of one size
 // look alike whatever the quality: what differs is the encoding time and the
 // size of the file.
-var efforts = map[video.Codec]map[video.Quality][]effort{
-	video.H264: {
-		video.Fast:     {{360, "faster", 25, evenly}, {480, "veryfast", 23.5, evenly}, {largest, "veryfast", 23.5, brief + evenly}},
-		video.Balanced: {{360, "medium", 26, evenly}, {480, "veryfast", 24.5, "trellis=1:" + evenly}, {largest, "veryfast", 24.5, "trellis=1:" + brief + evenly}},
-		video.Small:    {{480, "slow", 26, evenly}, {1080, "slow", 27, evenly}, {largest, "medium", 27, evenly}},
-	},
-	video.HEVC: {
-		video.Fast:     {{largest, "superfast", 24, ""}},
-		video.Balanced: {{largest, "veryfast", 26, ""}},
-		video.Small:    {{1080, "slow", 28, ""}, {largest, "veryfast", 26, ""}},
-	},
-	video.AV1: {
-		video.Fast:     {{largest, "10", 37, ""}},
-		video.Balanced: {{largest, "8", 40, ""}},
-		video.Small:    {{1080, "6", 43, ""}, {largest, "8", 40, ""}},
-		video.Second:   {{360, "12", 35, unfiltered}, {480, "12", 36, unfiltered}, {largest, "12", 33, unfiltered}},
-	},
+var efforts = map[video.Quality][]effort{
+	video.Fast:     {{360, "faster", 25, evenly}, {480, "veryfast", 23.5, evenly}, {largest, "veryfast", 23.5, brief + evenly}},
+	video.Balanced: {{360, "medium", 26, evenly}, {480, "veryfast", 24.5, "trellis=1:" + evenly}, {largest, "veryfast", 24.5, "trellis=1:" + brief + evenly}},
+	video.Small:    {{480, "slow", 26, evenly}, {1080, "slow", 27, evenly}, {largest, "medium", 27, evenly}},
+}
+
+// extraEfforts are the efforts of what is made beside H.264, whatever the quality: it
+// costs about as much as H.264, and aims at the same visual quality.
+var extraEfforts = map[video.Codec][]effort{
+	video.AV1: {{360, "12", 35, unfiltered}, {480, "12", 36, unfiltered}, {largest, "12", 33, unfiltered}},
 }
 
 const (
@@ -112,7 +105,11 @@ func (e effort) at(fps float64) effort {
 }
 
 func effortOf(codec video.Codec, q video.Quality, r video.Rendition) effort {
-	for _, e := range efforts[codec][cmp.Or(q, video.Balanced)] {
+	all := efforts[cmp.Or(q, video.Balanced)]
+	if codec != video.H264 {
+		all = extraEfforts[codec]
+	}
+	for _, e := range all {
 		if min(r.Width, r.Height) <= e.upTo {
 			return e
 		}
@@ -136,14 +133,9 @@ var density = map[string]float64{
 	"vp8": 1, "mpeg4": 1, "mpeg2video": 1, "mpeg1video": 1, "h263": 1, "flv1": 1, "wmv2": 1, "wmv3": 1, "vc1": 1, "theora": 1,
 }
 
-// outputDensity is the density of what we make. Beside H.264, AV1 is made so fast that it
-// needs three quarters of the bits of our H.264: with half of them it would look worse.
-func outputDensity(codec video.Codec, q video.Quality) float64 {
-	if codec == video.AV1 && q == video.Second {
-		return 1.3
-	}
-	return density[string(codec)]
-}
+// outputDensity is the density of what we make. AV1 is made so fast that it needs three
+// quarters of the bits of our H.264: with half of them it would look worse.
+var outputDensity = map[video.Codec]float64{video.H264: 1, video.AV1: 1.3}
 
 const (
 	// reencodeFactor is how much more it takes to preserve video that is
@@ -175,11 +167,11 @@ func sourceCap(in video.Input, bitrate int64, r video.Rendition, to float64) (kb
 
 // settingsFor decides how rendition r of chunk n is encoded.
 func settingsFor(p *video.Plan, r video.Rendition, n, threads int) settings {
-	codec, fps := cmp.Or(p.Codec, video.H264), p.Input.FrameRate
+	codec, fps := p.OutputCodec(), p.Input.FrameRate
 	if p.LimitRate > 0 {
 		fps = min(fps, float64(p.LimitRate))
 	}
-	dense := outputDensity(codec, p.Quality)
+	dense := outputDensity[codec]
 	highest := float64(maxBitrate(r, fps)) / dense
 	kbps := highest
 	if most, known := sourceCap(p.Input, p.Chunks[n].Bitrate, r, dense); known {

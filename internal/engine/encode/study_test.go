@@ -292,9 +292,7 @@ type optionSet struct {
 // is constant.
 func (o optionSet) args(p *video.Plan, r video.Rendition) []string {
 	q := *p
-	if q.Codec = o.encoder.codec; q.Codec == video.AV1 {
-		q.Quality = video.Second
-	}
+	q.Codec = o.encoder.codec
 	with := settingsFor(&q, r, 0, 1)
 	with.effort, with.kbps, with.buffer = o.effort, with.highest, bufferSize(with.highest)
 	args := o.encoder.args(with)

@@ -58,7 +58,7 @@ func (enc *Encoder) firstThatWorks(ctx context.Context, candidates []codecEncode
 func (enc *Encoder) trial(ctx context.Context, e codecEncoder) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, trialTime, errors.New("it did not finish a second of video in time"))
 	defer cancel()
-	packets, stderr, err := enc.run.Output(ctx, e.policy(sandbox.Policy{Memory: trialMemory, CPU: trialTime, Threads: ffmpeg.MaxThreads(1, enc.threads)}), trialArgs(e))
+	packets, stderr, err := enc.run.Output(ctx, e.policy(sandbox.Policy{Memory: trialMemory, CPU: trialTime, Threads: ffmpeg.MaxThreads(1)}), trialArgs(e))
 	if err != nil {
 		return firstLine(err, stderr)
 	}

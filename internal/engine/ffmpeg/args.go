@@ -12,13 +12,12 @@ import (
 // MaxPixels is the largest frame that is decoded: 8192 × 4500.
 const MaxPixels = 36_864_000
 
-// MaxThreads is how many threads a run may have that opens so many encoders with
-// so many threads each, where 0 lets ffmpeg choose. With nine encoders of four
+// MaxThreads is how many threads a run may have that opens so many encoders. With nine encoders of four
 // threads on two cores, x264 was seen to have 50 in all and x265 77, and may have
 // 448; SVT-AV1 had 743, and may have four times as many.
-func MaxThreads(encoders, each int) int {
+func MaxThreads(encoders int) int {
 	const base, perCodec, perThread = 128, 16, 4
-	return base + (encoders+1)*(perCodec+perThread*max(each, runtime.NumCPU()))
+	return base + (encoders+1)*(perCodec+perThread*runtime.NumCPU())
 }
 
 // allowedFormats are the demuxers that may run. Playlists are not among them: a

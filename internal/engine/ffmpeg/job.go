@@ -10,8 +10,8 @@ import (
 // as the file, so none of them is a *video.Failure: the caller counts them and
 // decides when to give up.
 var (
-	// ErrStalled means that a run was killed because it made no progress for
-	// Config.StallTimeout.
+	// ErrStalled means that a run was killed because it made no progress for too
+	// long.
 	ErrStalled = errors.New("no progress for too long")
 	// ErrTimeLimit means that a run took longer than a file of its size may.
 	ErrTimeLimit = errors.New("time limit reached")

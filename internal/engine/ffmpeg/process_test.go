@@ -138,7 +138,7 @@ func TestAReaderThatPanicsLeavesNoProgram(t *testing.T) {
 				t.Error("the panic of the reader got lost")
 			}
 		}()
-		_, _ = sandboxed(t).Probe(t.Context(), job, sandbox.Policy{Read: []string{job.Source}, Threads: MaxThreads(0, 0)},
+		_, _ = sandboxed(t).Probe(t.Context(), job, sandbox.Policy{Read: []string{job.Source}, Threads: MaxThreads(0)},
 			[]string{"-v", "error", "-show_entries", "stream=width", "-i", FileURL(job.Source)}, func(io.Reader) error { panic("a fault of ours") })
 	}()
 	// Other tests run beside this one, and their children may be zombies for a moment.

@@ -9,7 +9,7 @@
 // can do. The allow lists in args.go decide which demuxers, decoders and
 // protocols exist for it. The sandbox limits files, network, memory, processor
 // time and output. The watchdog kills a run that makes no progress for
-// Config.StallTimeout.
+// stallTimeout.
 //
 // The exit status of ffmpeg proves little: it exits with 0 when the disk is
 // full, and with an error after it has written everything. MachineError says
@@ -30,11 +30,14 @@ import (
 	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
+// stallTimeout is how long a run may make no progress before it is killed.
+const stallTimeout = time.Minute
+
 // Config says which programs to run, and how.
 type Config struct {
 	FFmpeg       string           // name or path; default "ffmpeg"
 	FFprobe      string           // name or path; default "ffprobe"
-	StallTimeout time.Duration    // default one minute
+	StallTimeout time.Duration    // for tests: how long a run may make no progress; default stallTimeout
 	Nice         int              // how far children stand back for other processes, from 0 to 19; see Job.Yield
 	Sandbox      *sandbox.Sandbox // around every child; nil means none
 }
@@ -57,7 +60,7 @@ func New(ctx context.Context, cfg Config) (*Runner, error) {
 		r.sandbox = new(sandbox.Sandbox)
 	}
 	if r.stall <= 0 {
-		r.stall = time.Minute
+		r.stall = stallTimeout
 	}
 	var err error
 	if r.ffmpeg, err = findProgram(cfg.FFmpeg, "ffmpeg"); err != nil {
@@ -101,7 +104,7 @@ func (r *Runner) selfTest(ctx context.Context) (version string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, longest, ErrTimeLimit)
 	defer cancel()
 	var banner string
-	r.encoders, banner, err = r.Output(ctx, sandbox.Policy{Threads: MaxThreads(0, 0)}, []string{"-encoders"})
+	r.encoders, banner, err = r.Output(ctx, sandbox.Policy{Threads: MaxThreads(0)}, []string{"-encoders"})
 	if err != nil {
 		return "", fmt.Errorf("run %s: %w", r.ffmpeg, err)
 	}

@@ -25,7 +25,6 @@ import (
 
 // Config says what plans are made of.
 type Config struct {
-	Codec    video.Codec   // default H264
 	Quality  video.Quality // default Balanced
 	Chunking Chunking      // default DefaultChunking
 	Reading  Reading       // default DefaultReading
@@ -38,14 +37,13 @@ type Inspector struct {
 	chunking Chunking
 	reading  Reading
 	sizes    SizeLimits
-	codec    video.Codec
 	quality  video.Quality
 }
 
 // NewInspector returns an inspector that probes files with prober.
 func NewInspector(prober *probe.Prober, cfg Config) *Inspector {
 	return &Inspector{
-		prober: prober, codec: cmp.Or(cfg.Codec, video.H264), quality: cmp.Or(cfg.Quality, video.Balanced),
+		prober: prober, quality: cmp.Or(cfg.Quality, video.Balanced),
 		chunking: cmp.Or(cfg.Chunking, DefaultChunking), reading: cmp.Or(cfg.Reading, DefaultReading),
 		sizes: cmp.Or(cfg.Sizes, DefaultSizes),
 	}
@@ -63,7 +61,7 @@ func (i *Inspector) Inspect(ctx context.Context, job ffmpeg.Job, ask Request) (*
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	i.reading.recordSpans(plan, found, found.Timelines[plan.Input.VideoStream])
-	plan.Codec, plan.Quality = i.codec, i.quality
+	plan.Quality = i.quality
 	return plan, nil
 }
 

@@ -13,7 +13,7 @@ const probeMemory = 512 << 20
 
 // probePolicy allows a run to read the source.
 func probePolicy(job ffmpeg.Job, wall time.Duration) sandbox.Policy {
-	return sandbox.Policy{Read: []string{job.Source}, Memory: probeMemory, CPU: wall, Threads: ffmpeg.MaxThreads(0, 0)}
+	return sandbox.Policy{Read: []string{job.Source}, Memory: probeMemory, CPU: wall, Threads: ffmpeg.MaxThreads(0)}
 }
 
 // dispositions are what a file may say of the purpose of a stream, as far as it

@@ -253,7 +253,7 @@ func viewCodecCosts(v video.Video, runs []video.Execution) []codecCostView {
 }
 
 func viewOutput(v video.Video, r video.Resolution) outputView {
-	o := outputView{Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate, CRF: v.Plan.CRF(r.Name, "")}
+	o := outputView{Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate, CRF: v.Plan.CRF(r.Name, video.H264)}
 	for _, x := range v.Variants(r) {
 		o.Variants = append(o.Variants, outputVariantView{
 			Codec: x.Codec, Status: x.Status, SizeBytes: x.SizeBytes, Bitrate: x.Bitrate, CRF: v.Plan.CRF(r.Name, x.Codec), Failure: viewFailure(x.Failure),
