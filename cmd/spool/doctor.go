@@ -67,11 +67,7 @@ func (c *doctorCommand) doctorConfig() doctor.Config {
 				}
 				return engine.PictureFormats(), nil
 			},
-			Confine: func(ctx context.Context, dataDir string) (*sandbox.Sandbox, error) {
-				trial := c.Config
-				trial.DataDir = dataDir
-				return trial.confine(ctx, log)
-			},
+			Confine: func(ctx context.Context) (*sandbox.Sandbox, error) { return c.confine(ctx, log) },
 			OpenBucket: func(ctx context.Context) (blob.Store, error) {
 				return openBucket(ctx, c.StorageURL, storageTimeout, log)
 			},

@@ -18,7 +18,7 @@ func TestAScriptIsNotFFmpeg(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := doctorCommand{Config: Config{FFmpeg: script, FFprobe: script, Sandbox: "on"}}
-	_, err := c.doctorConfig().Confine(t.Context(), t.TempDir())
+	_, err := c.doctorConfig().Confine(t.Context())
 	if _, unfit := errors.AsType[*sandbox.UnfitError](err); !unfit || !strings.Contains(err.Error(), "is a script") {
 		t.Errorf("a script gets the error %v", err)
 	}

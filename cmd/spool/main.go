@@ -17,7 +17,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/spool-video/spool/internal/clientcmd"
-	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/settings"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -31,7 +30,6 @@ const (
 )
 
 func main() {
-	sandbox.EnterIfAsked() // this may be a trial of the sandbox, which never comes back from here
 	// The database holds the keys that sign addresses, and private videos are
 	// private: nothing that is made from here on is for other users.
 	syscall.Umask(0o077)

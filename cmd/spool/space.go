@@ -37,8 +37,7 @@ func (p *parts) createSpace(c *Config) func(context.Context) error {
 	}
 }
 
-// minStartBytes is how much a start writes at most: SQLite's files, and what the test of the sandbox
-// needs.
+// minStartBytes is how much a start writes at most: SQLite's files.
 const minStartBytes = 2 << 20
 
 // diskFull returns an error if the disk of the data directory has no space for a start.

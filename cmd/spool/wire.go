@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -149,8 +148,8 @@ func (c *Config) buildHandlers(ctx context.Context, svc *service, p *parts, log 
 	return err
 }
 
-// confine builds the sandbox around ffmpeg and tries to break out of it: one
-// that leaks is found here, before the first file of a stranger comes.
+// confine builds the sandbox around ffmpeg, and looks from inside whether each of
+// its layers is on.
 func (c *Config) confine(ctx context.Context, log *slog.Logger) (*sandbox.Sandbox, error) {
 	box, err := sandbox.Open(sandbox.Mode(c.Sandbox), log)
 	if err != nil {
@@ -160,13 +159,8 @@ func (c *Config) confine(ctx context.Context, log *slog.Logger) (*sandbox.Sandbo
 	if err != nil {
 		return nil, err
 	}
-	scratch := filepath.Join(c.DataDir, datadir.Scratch)
-	if err := os.MkdirAll(scratch, 0o700); err != nil {
-		return nil, fmt.Errorf("make the scratch folder: %w", err)
-	}
-	if err := box.SelfTest(ctx, ffmpeg, scratch); err != nil && c.diskFull() != nil {
-		return nil, err // not the sandbox is to blame
-	} else if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+	err = box.Check(ctx, ffmpeg)
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return nil, fmt.Errorf("this process may open too few files: allow more, with LimitNOFILE=65536 in the unit or ulimit -n 65536: %w", err)
 	} else if err != nil && !isFFmpeg(ctx, ffmpeg) {
 		return nil, fmt.Errorf("%s is not ffmpeg, or one that cannot run here: called with -version it does not print one", ffmpeg)

@@ -39,8 +39,8 @@ type Parts struct {
 	Tools func() (ffmpeg, ffprobe string, err error)
 	// TryEngine makes a trial of the encoder, and returns the formats of pictures.
 	TryEngine func(context.Context) ([]video.PictureFormat, error)
-	// Confine makes the sandbox with a data directory, and attacks it.
-	Confine func(ctx context.Context, dataDir string) (*sandbox.Sandbox, error)
+	// Confine makes the sandbox, and looks whether its layers are on.
+	Confine func(context.Context) (*sandbox.Sandbox, error)
 	// OpenBucket opens the storage of StorageURL.
 	OpenBucket func(context.Context) (blob.Store, error)
 }
@@ -71,7 +71,7 @@ type doctor struct {
 	failures int
 }
 
-// checkTimeout bounds each check: the attacks on the sandbox take the longest.
+// checkTimeout bounds each check: a trial of the encoder takes the longest.
 const checkTimeout = 3 * time.Minute
 
 // Examine makes all checks, one after the other, and returns how many failures it has reported.

@@ -16,7 +16,6 @@ import (
 const roleVariable = "HOSTILE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	sandbox.EnterIfAsked()
 	if mode := os.Getenv(roleVariable); mode != "" {
 		if err := examineAll(sandbox.Mode(mode), os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)

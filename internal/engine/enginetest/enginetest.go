@@ -14,8 +14,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
-// NewRunner returns a runner whose children are sandboxed. The caller's TestMain
-// has to call sandbox.EnterIfAsked.
+// NewRunner returns a runner whose children are sandboxed.
 func NewRunner(t testing.TB) *ffmpeg.Runner {
 	t.Helper()
 	box, err := sandbox.Open(sandbox.On, slog.New(slog.DiscardHandler))

@@ -2,17 +2,10 @@ package ffmpeg
 
 import (
 	"log/slog"
-	"os"
 	"testing"
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
 )
-
-// TestMain lets the children of these tests into the sandbox.
-func TestMain(m *testing.M) {
-	sandbox.EnterIfAsked()
-	os.Exit(m.Run())
-}
 
 func sandboxed(t *testing.T) *Runner {
 	t.Helper()

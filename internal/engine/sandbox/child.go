@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -44,11 +46,10 @@ type Child struct {
 	confined bool // a helper applies the policy
 	ctx      context.Context
 	stop     context.CancelCauseFunc // kills it
-	threads  *threadGuard            // nil if new threads are not counted one by one
 	groups   *groups                 // nil if there are no control groups
 	group    *group                  // nil if it is in none of its own
 	ended    chan struct{}
-	guards   sync.WaitGroup
+	guards   sync.WaitGroup // waits for watch
 }
 
 // Start starts the program. The kernel kills it when the thread that started it
@@ -59,12 +60,6 @@ func (c *Child) Start() error {
 	if c.Cmd.Err != nil { // the program is not there, or half written: no fault of the control group
 		c.stop(nil)
 		return c.Cmd.Err
-	}
-	if c.threads != nil {
-		if err := c.threads.open(c.Cmd); err != nil {
-			return err
-		}
-		defer c.threads.started()
 	}
 	c.makeGroup()
 	if err := c.Cmd.Start(); err != nil {
@@ -77,9 +72,6 @@ func (c *Child) Start() error {
 	}
 	if !c.confined {
 		c.policy.LowerPriority(c.Cmd.Process.Pid)
-	}
-	if c.threads != nil {
-		c.guards.Go(func() { c.threads.serve(c.Cmd.Process.Pid, c.stop) })
 	}
 	if c.watched() {
 		c.guards.Go(c.watch)
@@ -131,9 +123,6 @@ func (c *Child) makeGroup() {
 
 // release gives back what the program had beside its own.
 func (c *Child) release() {
-	if c.threads != nil {
-		c.threads.close()
-	}
 	if c.group != nil {
 		c.group.close()
 	}
@@ -200,12 +189,18 @@ func spaceOf(e fs.DirEntry) int64 {
 	return info.Size()
 }
 
-// checkThreads counts the threads.
+// checkThreads counts the threads. Where /proc does not say how many there are, only
+// a control group limits them.
 func (c *Child) checkThreads() error {
-	if n, err := countThreads(c.Cmd.Process.Pid); err == nil && c.policy.Threads > 0 && n > c.policy.Threads {
-		return tooManyThreads(c.policy.Threads)
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.Cmd.Process.Pid))
+	if err != nil || c.policy.Threads <= 0 {
+		return nil
+	}
+	for line := range strings.Lines(string(status)) {
+		count, found := strings.CutPrefix(line, "Threads:")
+		if n, err := strconv.Atoi(strings.TrimSpace(count)); found && err == nil && n > c.policy.Threads {
+			return fmt.Errorf("%w: %d, and %d are allowed", ErrThreads, n, c.policy.Threads)
+		}
 	}
 	return nil
 }
-
-func tooManyThreads(limit int) error { return fmt.Errorf("%w: more than %d", ErrThreads, limit) }

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -80,6 +81,7 @@ func TestOrdinaryUsers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	takeover(t, dir, "attack")
 	cmd := inRole(t.Context(), "ordinary user")
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
@@ -108,7 +110,22 @@ func useAsOrdinaryUser() error {
 	if err != nil {
 		return err
 	}
-	return s.SelfTest(ctx, ffmpeg, ".")
+	if err := s.Check(ctx, ffmpeg); err != nil {
+		return err
+	}
+	scene, err := newScene(".")
+	if err != nil {
+		return err
+	}
+	defer scene.close()
+	results, err := attackFromInside(ctx, s, "./takeover-attack", scene.target)
+	if err != nil {
+		return err
+	}
+	if found := faults(results); len(found) > 0 {
+		return fmt.Errorf("a program inside %s", strings.Join(found, ", "))
+	}
+	return nil
 }
 
 func TestAKernelWithoutLandlock(t *testing.T) {

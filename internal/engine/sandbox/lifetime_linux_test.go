@@ -204,21 +204,6 @@ func TestOpenFilesOfTheServerStayThere(t *testing.T) {
 	}
 }
 
-// TestAMainWithoutTheHookIsFoundOut makes sure that a forgotten call does not
-// become an endless chain of servers.
-func TestAMainWithoutTheHookIsFoundOut(t *testing.T) {
-	t.Parallel()
-	openSandbox(t)
-	cmd := (&Sandbox{}).Command(t.Context(), Policy{}, find(t, "true")).Cmd
-	if err := confine(cmd, launch.Order{Trial: []byte("{}")}); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Env = append(cmd.Env, roleVariable+"=forgetful main")
-	if _, stderr, err := runCmd(cmd); err == nil || !strings.Contains(stderr, "EnterIfAsked") {
-		t.Errorf("Open in a trial that was not caught: %v: %s", err, stderr)
-	}
-}
-
 func TestTheHelperIsForTheServerOnly(t *testing.T) {
 	t.Parallel()
 	s := openSandbox(t)

@@ -14,15 +14,15 @@
 // kernel can. A seccomp filter refuses sockets, new processes, mounts, ptrace,
 // keyrings, io_uring and some ninety other system calls; calls of foreign
 // architectures kill. Resource limits apply to memory, processor time, the size
-// of each file and open files. The server is asked for each new thread, and looks
-// at the output folder while the program runs: a program that takes more than it
-// was given is killed. The process leads a group of its own, is killed when the
+// of each file and open files. The server counts threads and looks at the output
+// folder while the program runs: a program that takes more than it was given is
+// killed. The process leads a group of its own, is killed when the
 // server dies however it dies, inherits no file, and has an environment of five
 // constant variables.
 //
-// At start the server attacks the sandbox from inside (SelfTest) and refuses to
-// start if an attack works: a sandbox that is assumed to hold is worth little. A
-// run costs 2 to 3 ms more, most of it the start of a Go program.
+// At start the server looks from inside whether each layer is on (Check), and
+// refuses to start if one is not. The tests of this package attack the sandbox
+// from inside. A run costs 2 to 3 ms more, most of it the start of a Go program.
 package sandbox
 
 import (
@@ -62,9 +62,8 @@ type Policy = launch.Policy
 // Sandbox starts programs. The zero value does not confine them. It is safe for
 // concurrent use.
 type Sandbox struct {
-	report  Report
-	threads *threadShare // of all children
-	groups  *groups      // nil if there are no control groups
+	report Report
+	groups *groups // nil if there are no control groups
 }
 
 // Report says which layers of protection are in use.
@@ -72,10 +71,6 @@ type Report struct {
 	Landlock int  // version of its ABI; 0 means off
 	Seccomp  bool // a filter for system calls
 	Limits   bool // memory, file size, CPU time and open files are limited
-	// Threads says that the server is asked for each new thread of a child.
-	// Otherwise it looks several times a second, and a child that has too many
-	// had them for a moment.
-	Threads bool
 	// Group says that each child has a control group of its own. NoGroup says
 	// why it has none.
 	Group   bool
@@ -83,7 +78,7 @@ type Report struct {
 }
 
 // String returns a line for a log, such as
-// "landlock=7 seccomp=on rlimits=on threads=on cgroup=off".
+// "landlock=7 seccomp=on rlimits=on cgroup=off".
 func (r Report) String() string {
 	word := func(on bool) string {
 		if on {
@@ -95,24 +90,16 @@ func (r Report) String() string {
 	if r.Landlock > 0 {
 		abi = strconv.Itoa(r.Landlock)
 	}
-	threads := word(r.Threads)
-	if !r.Threads && r.confines() {
-		threads = "watched"
-	}
-	return fmt.Sprintf("landlock=%s seccomp=%s rlimits=%s threads=%s cgroup=%s", abi, word(r.Seccomp), word(r.Limits), threads, word(r.Group))
+	return fmt.Sprintf("landlock=%s seccomp=%s rlimits=%s cgroup=%s", abi, word(r.Seccomp), word(r.Limits), word(r.Group))
 }
 
 // Advice says which protection could be better on this machine, and how: one
 // sentence each.
 func (r Report) Advice() []string {
-	var all []string
-	if r.confines() && !r.Threads {
-		all = append(all, "Another program already answers for system calls here (a container manager that intercepts them), so the threads of ffmpeg are counted ten times a second instead of one by one. Switch that interception off for this container, or give it a limit of processes well above what Spool needs.")
-	}
 	if r.confines() && !r.Group {
-		all = append(all, "ffmpeg has no control group of its own: "+r.NoGroup+". Its other limits hold without one; with one the kernel also counts the memory that it uses for ffmpeg. With systemd, Delegate=memory pids and ProtectControlGroups=no in the unit make it possible.")
+		return []string{"ffmpeg has no control group of its own: " + r.NoGroup + ". Its other limits hold without one; with one the kernel also counts the memory that it uses for ffmpeg. With systemd, Delegate=memory pids and ProtectControlGroups=no in the unit make it possible."}
 	}
-	return all
+	return nil
 }
 
 // confines reports whether children are put into the sandbox at all.
@@ -130,7 +117,7 @@ func Open(mode Mode, log *slog.Logger) (*Sandbox, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the sandbox around ffmpeg cannot be built: %w", err)
 		}
-		s := &Sandbox{report: report, threads: newThreadShare(maxProcesses("/proc", "/sys"))}
+		s := &Sandbox{report: report}
 		if s.groups, err = openGroups("/proc", "/sys"); err != nil {
 			s.groups, s.report.NoGroup = nil, err.Error()
 		}
@@ -146,16 +133,11 @@ func (s *Sandbox) Report() Report { return s.report }
 // Command describes a run of bin. Its environment is constant, and it leads a
 // process group of its own, which is killed when ctx ends.
 func (s *Sandbox) Command(ctx context.Context, p Policy, bin string, args ...string) *Child {
-	c := newChild(ctx, p, bin, args...)
-	if s.report.confines() && c.Cmd.Err == nil {
-		c.groups, c.confined = s.groups, true
-		c.Cmd.Err = c.confine(launch.Order{Policy: p}, s.threads)
-	}
-	return c
+	return s.newChild(ctx, p, launch.Order{Policy: p}, bin, args...)
 }
 
-// newChild describes a run that is not confined.
-func newChild(ctx context.Context, p Policy, bin string, args ...string) *Child {
+// newChild describes a run of bin, for which a helper carries out the order.
+func (s *Sandbox) newChild(ctx context.Context, p Policy, o launch.Order, bin string, args ...string) *Child {
 	c := &Child{policy: p, ended: make(chan struct{})}
 	c.ctx, c.stop = context.WithCancelCause(ctx)
 	cmd := exec.CommandContext(c.ctx, bin, args...)
@@ -170,5 +152,9 @@ func newChild(ctx context.Context, p Policy, bin string, args ...string) *Child 
 		return err
 	}
 	c.Cmd = cmd
+	if s.report.confines() && cmd.Err == nil {
+		c.groups, c.confined = s.groups, true
+		cmd.Err = confine(cmd, o)
+	}
 	return c
 }

@@ -1,71 +1,24 @@
 package sandbox
 
 import (
-	"encoding/json"
-	"errors"
+	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/spool-video/spool/internal/engine/sandbox/launch"
 )
-
-// trial is what the self-test does inside the sandbox: try to break out, or to
-// take too much.
-type trial struct {
-	Attack *target `json:",omitempty"`
-	Flood  *int    `json:",omitempty"` // index in floods
-}
 
 // oneAtATime keeps a helper, which does one thing after the other, from starting threads that it would have to
 // confine as well. The program that it becomes has launch.Environment.
 const oneAtATime = "GOMAXPROCS=1"
 
-// EnterIfAsked has to be the first call in main. It returns at once, unless this
-// process is a trial of the self-test: then it never returns.
-func EnterIfAsked() {
-	if !launch.Asked() {
-		return
-	}
-	runtime.LockOSThread() // that of the start, which is confined
-	var t trial
-	order, policy, err := launch.Trial()
-	if err == nil {
-		err = json.Unmarshal(order, &t)
-	}
-	switch {
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "sandbox: read the trial: %v\n", err)
-		os.Exit(ExitRefused)
-	case t.Attack != nil:
-		attackAll(*t.Attack, os.Stdout)
-	case t.Flood != nil:
-		floodFor(*t.Flood, policy.WriteDir)
-	}
-	os.Exit(0)
-}
-
-// confineTrial does the same with a trial in the place of the program.
-func (c *Child) confineTrial(p Policy, t trial, share *threadShare) error {
-	encoded, err := json.Marshal(t)
-	if err != nil {
-		return fmt.Errorf("encode the trial: %w", err)
-	}
-	return c.confine(launch.Order{Policy: p, Trial: encoded}, share)
-}
-
-// confine turns the command of a program into that of a helper which becomes the
-// program, and has its threads counted.
-func (c *Child) confine(o launch.Order, share *threadShare) error {
-	if o.Ask = o.Policy.Threads > 0; o.Ask {
-		c.threads = newThreadGuard(o.Policy.Threads, share)
-	}
-	return confine(c.Cmd, o)
-}
-
+// confine turns a command into that of a helper which becomes the program.
 func confine(cmd *exec.Cmd, o launch.Order) (err error) {
 	if o.Program, err = inspect(cmd.Path); err != nil {
 		return err
@@ -86,24 +39,53 @@ func confine(cmd *exec.Cmd, o launch.Order) (err error) {
 		return err
 	}
 	cmd.Path = "/proc/self/exe" // this very program, even when its file has been replaced
-	if o.Trial == nil {
-		cmd.Env = append(cmd.Env, oneAtATime)
-	}
+	cmd.Env = append(cmd.Env, oneAtATime)
 	return nil
 }
 
 // available reports what this kernel offers, or why that is not enough.
 func available() (Report, error) {
-	if launch.Asked() {
-		// Otherwise each helper would be one more server that starts helpers.
-		return Report{}, errors.New("the main function does not call EnterIfAsked first")
-	}
 	abi, err := launch.Available()
 	if err != nil {
 		return Report{}, err
 	}
-	return Report{Landlock: abi, Seccomp: true, Limits: true, Threads: true}, nil
+	return Report{Landlock: abi, Seccomp: true, Limits: true}, nil
 }
+
+// Check looks from inside the sandbox, in which program would run, whether each layer is on. It must have
+// returned before others use the sandbox: what it finds out about control groups is in the report.
+func (s *Sandbox) Check(ctx context.Context, program string) error {
+	if !s.report.confines() {
+		return nil
+	}
+	err := s.check(ctx, program)
+	if err != nil && s.groups != nil && s.groups.broken.Load() {
+		s.groups, s.report.Group, s.report.NoGroup = nil, false, "a program could not be started in one"
+		err = s.check(ctx, program)
+	}
+	if err != nil {
+		return fmt.Errorf("the sandbox does not hold: %w", err)
+	}
+	return nil
+}
+
+func (s *Sandbox) check(ctx context.Context, program string) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	p := Policy{Memory: 1 << 30, FileSize: 1 << 20, Threads: 100}
+	child := s.newChild(ctx, p, launch.Order{Policy: p, Check: true}, program)
+	var stderr bytes.Buffer
+	child.Cmd.Stderr = &stderr
+	if err := child.Run(); err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return nil
+}
+
+// checkTime is for machines with other things to do: a check takes some milliseconds.
+const checkTime = time.Minute
 
 // ownGroup puts a child into a process group of its own, so that it can be
 // killed with everything it started, and lets the kernel kill it when this

@@ -3,12 +3,10 @@
 package sandbox
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -48,6 +46,16 @@ var takeovers = map[string]func(args []string){
 		}
 		os.Exit(0)
 	},
+	"attack": func(args []string) { // the first argument is its target
+		runtime.LockOSThread()
+		var at target
+		if err := json.Unmarshal([]byte(args[0]), &at); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		attackAll(at, os.Stdout)
+		os.Exit(0)
+	},
 	"quick": func(args []string) { // has ended before anybody looks
 		takeSpace(args[0])
 		os.Exit(0)
@@ -69,10 +77,10 @@ func init() {
 	}
 }
 
-// takeover returns the path of this program under the name of a takeover.
-func takeover(t *testing.T, name string) string {
+// takeover puts this program into a folder under the name of a takeover, and returns its path.
+func takeover(t *testing.T, dir, name string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "takeover-"+name)
+	path := filepath.Join(dir, "takeover-"+name)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -109,81 +117,12 @@ func TestATakenOverProgramIsKilled(t *testing.T) {
 			t.Parallel()
 			s, j := openSandbox(t), newJob(t)
 			tt.limit.WriteDir = j.out
-			_, stderr, err := run(s.Command(t.Context(), tt.limit, takeover(t, tt.does), j.out, tt.arg))
+			_, stderr, err := run(s.Command(t.Context(), tt.limit, takeover(t, t.TempDir(), tt.does), j.out, tt.arg))
 			if !errors.Is(err, tt.want) {
 				t.Errorf("ends with %v; want %v: %.300s", err, tt.want, stderr)
 			}
 		})
 	}
-}
-
-// TestThreadsAreCountedOneByOne wants a program never to have many more than it
-// may: the server could die before it looks.
-func TestThreadsAreCountedOneByOne(t *testing.T) {
-	t.Parallel()
-	s, j := openSandbox(t), newJob(t)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	const limit = 60
-	child := s.Command(t.Context(), Policy{WriteDir: j.out, Threads: limit}, takeover(t, "threads"), j.out, "2000")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	most := 0
-	for {
-		n, err := countThreads(child.Cmd.Process.Pid)
-		if most = max(most, n); err != nil || n < 0 || child.ctx.Err() != nil {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	if err := child.Wait(); !errors.Is(err, ErrThreads) {
-		t.Errorf("Wait = %v; want ErrThreads", err)
-	}
-	if !child.threads.counts() {
-		t.Skip("somebody else is asked for system calls here")
-	}
-	if most > 2*limit {
-		t.Errorf("it had %d threads at once; want about %d", most, limit)
-	}
-}
-
-// TestSomebodyElseIsAsked runs where a container manager answers for system
-// calls: there can be one only.
-func TestSomebodyElseIsAsked(t *testing.T) {
-	t.Parallel()
-	openSandbox(t)
-	find(t, "ffmpeg")
-	cmd := inRole(t.Context(), "intercepted")
-	cmd.Dir = t.TempDir()
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "threads=watched") {
-		t.Errorf("the self-test says %s: %v; want the threads watched", out, err)
-	}
-}
-
-// testIntercepted prints what the self-test reports in a process whose system
-// calls are intercepted.
-func testIntercepted() error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
-	const listen = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH
-	if err := filterCall(unix.SYS_ACCT, unix.SECCOMP_RET_USER_NOTIF, listen); err != nil {
-		return err
-	}
-	s, err := Open(On, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	ffmpeg, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		return err
-	}
-	if err := s.SelfTest(context.Background(), ffmpeg, "."); err != nil {
-		return err
-	}
-	fmt.Println(s.Report(), s.Report().Advice())
-	return nil
 }
 
 // filterCall has the kernel do something else for one system call of this process.
@@ -199,66 +138,4 @@ func filterCall(call, action uint32, flags uintptr) error {
 		return errno
 	}
 	return nil
-}
-
-// TestAThreadShare has two programs that are each within their own limit, and
-// together beyond that of the container.
-func TestAThreadShare(t *testing.T) {
-	t.Parallel()
-	a, b := new(threadGuard), new(threadGuard)
-	share := newThreadShare(100) // 25 of them for the server
-	for _, tt := range []struct {
-		who  *threadGuard
-		n    int
-		want error
-	}{{a, 50, nil}, {b, 25, nil}, {b, 26, errShare}, {a, 51, errShare}, {a, 30, nil}, {b, 45, nil}, {b, 46, errShare}} {
-		if err := share.take(tt.who, tt.n); !errors.Is(err, tt.want) {
-			t.Errorf("%d more: %v; want %v", tt.n, err, tt.want)
-		}
-	}
-	share.leave(a)
-	if err := share.take(b, 75); err != nil {
-		t.Errorf("alone: %v", err)
-	}
-	if err := newThreadShare(0).take(a, 1<<20); err != nil {
-		t.Errorf("without a limit: %v", err)
-	}
-}
-
-func TestTheLimitOfProcessesIsFound(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name, group string
-		files       map[string]string
-		want        int
-	}{
-		{"a container that sees itself as the root", "0::/\n", map[string]string{"pids.max": "512\n"}, 512},
-		{"a service in a slice", "0::/system.slice/spool.service\n",
-			map[string]string{"system.slice/pids.max": "4000\n", "system.slice/spool.service/pids.max": "max\n"}, 4000},
-		{"the smallest of several", "0::/a/b\n", map[string]string{"a/pids.max": "900\n", "a/b/pids.max": "700\n"}, 700},
-		{"the first version", "8:pids:/docker/x\n3:cpu:/\n", map[string]string{"pids/docker/x/pids.max": "100\n"}, 100},
-		{"a group that cannot be seen", "0::/docker/x\n", nil, 0},
-		{"no groups", "", nil, 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			proc, sys := t.TempDir(), t.TempDir()
-			write := func(path, text string) {
-				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			write(filepath.Join(proc, "self/cgroup"), tt.group)
-			for name, text := range tt.files {
-				write(filepath.Join(sys, "fs/cgroup", name), text)
-			}
-			got := maxProcesses(proc, sys)
-			if own := maxProcesses(t.TempDir(), t.TempDir()); own != 0 && (tt.want == 0 || own < tt.want) {
-				t.Skipf("the limit of this user is %d", own)
-			}
-			if got != tt.want {
-				t.Errorf("maxProcesses = %d; want %d", got, tt.want)
-			}
-		})
-	}
 }

@@ -40,14 +40,20 @@ func init() {
 }
 
 // enter gives up all rights that the order does not grant and becomes the
-// program. It returns if that fails, or inside the sandbox for a trial.
+// program. It returns if that fails.
 func enter(args []string) error {
 	o, err := readOrder(args)
 	if err != nil {
 		return err
 	}
-	if err := o.confineSelf(); err != nil || o.Trial != nil {
+	if err := o.confineSelf(); err != nil {
 		return err
+	}
+	if o.Check {
+		if err := o.Policy.check(); err != nil {
+			return err
+		}
+		os.Exit(0)
 	}
 	if err := syscall.Exec(o.Program.Path, args[3:], Environment); err != nil {
 		return fmt.Errorf("start %s: %w", o.Program.Path, err)
@@ -88,11 +94,6 @@ func (o *Order) confineSelf() error {
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
-	}
-	if o.Ask {
-		if err := askForThreads(); err != nil {
-			return fmt.Errorf("have threads counted: %w", err)
-		}
 	}
 	if o.Policy.Memory > 0 {
 		if err := o.Policy.limitMemory(); err != nil {

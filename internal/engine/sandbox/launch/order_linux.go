@@ -14,11 +14,8 @@ const helperArgument = "sandbox-exec"
 type Order struct {
 	Server  int // process ID
 	Policy  Policy
-	Ask     bool // the server, for each new thread
 	Program Program
-	// Trial is what the helper does inside instead of becoming the program: an
-	// attack on the sandbox, which main knows about.
-	Trial json.RawMessage `json:",omitempty"`
+	Check   bool // look whether the layers are on instead of becoming the program
 }
 
 // Program is what has to be accessible for a binary to start.
@@ -40,9 +37,3 @@ func (o *Order) Args(args []string) ([]string, error) {
 
 // Asked reports whether this process was started as a helper.
 func Asked() bool { return len(os.Args) > 1 && os.Args[1] == helperArgument }
-
-// Trial returns what this helper was told to do inside the sandbox, in which it is.
-func Trial() (json.RawMessage, Policy, error) {
-	o, err := readOrder(os.Args)
-	return o.Trial, o.Policy, err
-}

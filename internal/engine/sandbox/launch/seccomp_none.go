@@ -9,5 +9,3 @@ func judgeSeccomp() error {
 }
 
 func restrictCalls(Policy) error { return judgeSeccomp() }
-
-func askForThreads() error { return judgeSeccomp() }

@@ -1,44 +1,16 @@
+//go:build amd64 || arm64
+
 package sandbox
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 )
-
-// SelfTest tries to break out of the sandbox that bin would run in, and to take
-// more than it gives. It returns an error that names everything that worked. It
-// uses a folder of its own below scratch and leaves nothing there. It must have
-// returned before others use the sandbox: what it finds out is in the report.
-func (s *Sandbox) SelfTest(ctx context.Context, bin, scratch string) error {
-	if !s.report.confines() {
-		return nil
-	}
-	scene, err := newScene(scratch)
-	if err != nil {
-		return fmt.Errorf("prepare the test of the sandbox: %w", err)
-	}
-	defer scene.close()
-	results, err := s.attack(ctx, bin, scene.target)
-	if err != nil {
-		return fmt.Errorf("test the sandbox: %w", err)
-	}
-	flooded, err := s.floodAll(ctx, bin, scene.dir)
-	if err != nil {
-		return fmt.Errorf("test the limits of the sandbox: %w", err)
-	}
-	if found := append(faults(results), flooded...); len(found) > 0 {
-		return fmt.Errorf("the sandbox does not hold: a program inside %s", strings.Join(found, ", "))
-	}
-	return nil
-}
 
 // faults names what should have worked and did not, and what should have been
 // denied and was not. An attack that failed for another reason was not stopped
@@ -56,26 +28,6 @@ func faults(results map[string]string) []string {
 		}
 	}
 	return found
-}
-
-// attack runs all attacks in a sandbox and returns the result of each.
-func (s *Sandbox) attack(ctx context.Context, bin string, t target) (map[string]string, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	policy := Policy{Read: []string{t.Input}, WriteDir: t.Out, FileSize: 1 << 20}
-	child := newChild(ctx, policy, bin)
-	if child.Cmd.Err != nil {
-		return nil, child.Cmd.Err
-	}
-	if err := child.confineTrial(policy, trial{Attack: &t}, s.threads); err != nil {
-		return nil, err
-	}
-	var stdout, stderr bytes.Buffer
-	child.Cmd.Stdout, child.Cmd.Stderr = &stdout, &stderr
-	if err := child.Run(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.Bytes()))
-	}
-	return readResults(stdout.String()), nil
 }
 
 // readResults reads what attackAll wrote. An attempt without a result ended the
