@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -97,9 +98,7 @@ func (c *Client) request(ctx context.Context, in call) (*http.Request, error) {
 	if in.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	for name, values := range in.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, in.header)
 	req.Header.Set("User-Agent", c.userAgent)
 	if c.key != "" {
 		req.Header.Set("X-API-KEY", c.key)

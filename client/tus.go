@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -113,11 +114,9 @@ func (c *Client) tus(ctx context.Context, t *upload, method string, header http.
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, t.created.TusURL, nil)
 	if err != nil {
-		return nil, errors.New("the server sent an upload URL that cannot be read")
+		return nil, errUploadURL
 	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Tus-Resumable", "1.0.0")
 	req.Header.Set("User-Agent", c.userAgent)
 	res, err := c.http.Do(req)
@@ -139,7 +138,7 @@ func (c *Client) patch(ctx context.Context, t *upload, offset int64) (int64, err
 	res, err := c.sendBody(ctx, t, offset, func(ctx context.Context, body io.Reader) (*http.Request, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPatch, t.created.TusURL, body)
 		if err != nil {
-			return nil, errors.New("the server sent an upload URL that cannot be read")
+			return nil, errUploadURL
 		}
 		req.Header.Set("Tus-Resumable", "1.0.0")
 		req.Header.Set("Content-Type", "application/offset+octet-stream")

@@ -24,6 +24,9 @@ const (
 // wholeLimit is the size up to which repeating a PUT costs less than the additional requests of tus.
 const wholeLimit = 8 << 20
 
+// errUploadURL means that no request can be made to an upload URL.
+var errUploadURL = errors.New("the server sent an upload URL that cannot be read")
+
 // UploadOptions change how a file is sent. Nil means the defaults.
 type UploadOptions struct {
 	// Transfer says how the file is sent.
@@ -194,7 +197,7 @@ func (c *Client) put(ctx context.Context, t *upload) error {
 	res, err := c.sendBody(ctx, t, 0, func(ctx context.Context, body io.Reader) (*http.Request, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPut, t.created.UploadURL, body)
 		if err != nil {
-			return nil, errors.New("the server sent an upload URL that cannot be read")
+			return nil, errUploadURL
 		}
 		req.Header.Set("Content-Type", t.created.ContentType)
 		return req, nil

@@ -25,7 +25,7 @@ import (
 // Backends says which database and which storage a service uses.
 type Backends struct {
 	Location
-	StorageURL string `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
+	StorageURL string `name:"storage-url" placeholder:"URL" help:"URL of the object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
 }
 
 // faults returns what is wrong with these settings, one sentence each.

@@ -20,7 +20,7 @@ type backupCommand struct {
 	Backends
 	File     string `arg:"" help:"The file to write. An existing folder, or a name that ends with a slash, is a folder of backups."`
 	Keep     int    `placeholder:"N" help:"In a folder: keep the newest N backups. 0 keeps all."`
-	Verify   bool   `help:"Make no backup: read this one and compare everything with its checksums. Of a folder, note damage there for the next backup."`
+	Verify   bool   `help:"Make no backup: read this one and compare everything with its checksums. In a folder, damage is recorded for the next backup."`
 	Snapshot string `placeholder:"NAME" help:"With --verify and a folder: which backup. Default: the newest."`
 	JSON     bool   `name:"json" help:"Print JSON."`
 }

@@ -29,7 +29,7 @@ import (
 type Location struct {
 	Config      string `placeholder:"FILE" help:"Read settings from this TOML file (default: ./spool.toml, if it exists)."`
 	DataDir     string `default:"./data" placeholder:"DIR" help:"Directory for the database, the videos and the scratch files. Spool writes nowhere else."`
-	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Database, such as postgres://user:password@host/spool. Empty: SQLite in the data directory."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"URL of the database, such as postgres://user:password@host/spool. Empty: SQLite in the data directory."`
 
 	DatabaseURLFile string `name:"database-url-file" placeholder:"FILE" help:"File that contains the database URL, for secrets that are mounted as files."`
 }
@@ -45,46 +45,46 @@ type Config struct {
 	Listen            string             `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
 	AdminListen       string             `placeholder:"HOST:PORT" help:"Another address, for operators: profiles (pprof), metrics and health. It needs no key. Empty: none."`
 	BaseURL           string             `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
-	CDNURL            string             `name:"cdn-url" placeholder:"URL" help:"Start of the URLs of everything that is played, such as https://cdn.example.com: a CDN whose origin is this server. Empty: base_url."`
-	CDNPurgeURL       string             `name:"cdn-purge-url" placeholder:"URL" help:"Where a request is sent that names what the CDN must forget, when something is deleted."`
-	CDNPurgeToken     string             `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token that these requests carry (Authorization: Bearer). Prefer --cdn-purge-token-file."`
+	CDNURL            string             `name:"cdn-url" placeholder:"URL" help:"Start of all playback URLs, such as https://cdn.example.com: a CDN whose origin is this server. Empty: playback URLs start like all others."`
+	CDNPurgeURL       string             `name:"cdn-purge-url" placeholder:"URL" help:"Where Spool tells the CDN what to remove when a video, a resolution or captions are deleted."`
+	CDNPurgeToken     string             `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token of these requests (Authorization: Bearer). Prefer --cdn-purge-token-file."`
 	CDNPurgeTokenFile string             `name:"cdn-purge-token-file" placeholder:"FILE" help:"File that contains this token."`
-	TrustedProxies    []settings.Network `placeholder:"NET" help:"Networks of reverse proxies whose X-Forwarded-* headers are trusted."`
-	SendfileHeader    string             `placeholder:"NAME" help:"Header with which sendfile_proxies that ask for it are told to send files of the disk themselves: X-Accel-Redirect (nginx) or X-Sendfile (Apache, lighttpd). Empty: Spool sends them."`
-	SendfileProxies   []settings.Network `placeholder:"NET" help:"Networks of the proxies that send files themselves. Only those that set X-Sendfile-Type themselves, whatever their clients send."`
-	OutboundAllow     []string           `placeholder:"NET" help:"Networks, addresses and host names that webhooks and imports may reach although they are not public, also by http."`
-	RateLimit         settings.Rate      `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0 means no limit; auto means 500, with 20 reads of single videos counted as one."`
-	UploadConcurrency int                `default:"100" placeholder:"N" help:"Files that may be uploaded at the same time with each key, to one process. 0 means no limit."`
+	TrustedProxies    []settings.Network `placeholder:"NET" help:"Networks of the reverse proxies whose X-Forwarded-* headers are trusted."`
+	SendfileHeader    string             `placeholder:"NAME" help:"Header that makes sendfile_proxies send files from the disk themselves: X-Accel-Redirect (nginx) or X-Sendfile (Apache, lighttpd). Empty: Spool sends them."`
+	SendfileProxies   []settings.Network `placeholder:"NET" help:"Networks of these proxies. List only proxies that set the header X-Sendfile-Type themselves, whatever their clients send."`
+	OutboundAllow     []string           `placeholder:"NET" help:"Private networks, addresses and host names that webhooks and imports may connect to, also by http."`
+	RateLimit         settings.Rate      `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0: no limit. auto: 500, and 20 reads of single videos count as one."`
+	UploadConcurrency int                `default:"100" placeholder:"N" help:"Files that may be uploaded to this process at the same time with the URLs of one key. 0: no limit."`
 	MaxImports        int                `default:"8" placeholder:"N" help:"Files that this process fetches from URLs (sourceUrl) at the same time. 0 turns import by URL off."`
-	APIKey            string             `name:"api-key" placeholder:"KEY" help:"API key that is made valid at each start. Without one, the first start creates a key and prints it once. Prefer --api-key-file: arguments are visible to other users of the machine."`
+	APIKey            string             `name:"api-key" placeholder:"KEY" help:"API key that each start makes valid. Without one, the first start creates a key and prints it once. Prefer --api-key-file: other users of the machine can see arguments."`
 	APIKeyFile        string             `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
-	StorageURL        string             `name:"storage-url" placeholder:"URL" help:"Object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
+	StorageURL        string             `name:"storage-url" placeholder:"URL" help:"URL of the object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
 	Playback          string             `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket; proxy serves playback through Spool."`
-	Role              string             `default:"all" placeholder:"ROLE" help:"What this process does: all, api or worker."`
+	Role              string             `default:"all" placeholder:"ROLE" help:"What this process does: api answers requests, worker encodes, all does both."`
 	UploadURLTTL      time.Duration      `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload URL is valid, 60s to 168h."`
 	MaxUploadBytes    settings.ByteSize  `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted in one request, such as 5GiB or 500MB."`
 	ResumableURLTTL   time.Duration      `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long the URL of a resumable upload is valid, 60s to 168h."`
 	MaxResumableBytes settings.ByteSize  `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
-	MinFree           settings.ByteSize  `default:"16MiB" placeholder:"SIZE" help:"Disk space that is left free. When it runs short, creates and uploads get 507 and tasks wait; deletions go on."`
-	MaxSignedLife     time.Duration      `default:"8760h" placeholder:"DURATION" help:"Longest life of a signed playback URL, 1m to 8760h. A client that asks for more gets this."`
-	AbandonedAfter    time.Duration      `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned: its data is removed, and the video fails. It can be read seven times as long, at least a day, and is removed then."`
+	MinFree           settings.ByteSize  `default:"16MiB" placeholder:"SIZE" help:"Disk space that stays free for the database. With less, creates and uploads get 507 and tasks wait; deletions work."`
+	MaxSignedLife     time.Duration      `default:"8760h" placeholder:"DURATION" help:"Longest lifetime of a signed playback URL, 1m to 8760h. A client that asks for more gets this lifetime."`
+	AbandonedAfter    time.Duration      `default:"24h" placeholder:"DURATION" help:"An unfinished upload is abandoned this long after its upload URL expired: its data is removed, and the video fails. The video is removed after seven times as long, at least a day."`
 	KeepSource        bool               `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
 	Upscale           bool               `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
-	MaxResolution     string             `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones that clients request come out at this size."`
-	MaxUpscale        float64            `default:"2" placeholder:"N" help:"How many times its own size a video is enlarged at most, at least 1. 1 forbids enlarging."`
+	MaxResolution     string             `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. A larger one gives this size."`
+	MaxUpscale        float64            `default:"2" placeholder:"N" help:"How many times its own size a video may be enlarged, at least 1. 1 forbids enlarging."`
 	Quality           string             `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
 	AdaptQuality      bool               `default:"true" negatable:"" help:"Choose the CRF of each video by how its picture compresses, so that all look equally good. It takes a trial of a few frames."`
 	Codecs            []string           `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 beside it. What is made beside H.264 is made when there is nothing else to do."`
-	Encoder           string             `default:"software" placeholder:"KIND" help:"What encodes: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
-	Pictures          bool               `default:"true" negatable:"" help:"Make a storyboard and a preview of each video."`
-	MeasureQuality    bool               `default:"true" negatable:"" help:"Compare samples of finished videos with their source, for the report."`
+	Encoder           string             `default:"software" placeholder:"KIND" help:"The encoder: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
+	Pictures          bool               `default:"true" negatable:"" help:"Make a storyboard, a preview, and smaller AVIF and WebP pictures of each video."`
+	MeasureQuality    bool               `default:"true" negatable:"" help:"Compare a few frames of each finished video with its source, for the report."`
 	Workers           int                `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
 	FFmpegNice        int                `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"How far ffmpeg yields to other processes, Spool's server among them, when all cores are busy: from 0 (not at all) to 19, as nice(1) counts."`
-	Sandbox           string             `default:"on" placeholder:"MODE" help:"on confines ffmpeg to one file and one folder, without network. Use off only where the kernel does not support this."`
+	Sandbox           string             `default:"on" placeholder:"MODE" help:"on confines ffmpeg: it can read one file and write to one folder, without network. Use off only if the kernel does not support this."`
 	FFmpeg            string             `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
 	FFprobe           string             `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
 	Grace             time.Duration      `default:"20s" placeholder:"DURATION" help:"How long a shutdown may take."`
-	Drain             time.Duration      `default:"0s" placeholder:"DURATION" help:"How long a shutdown still answers requests while /readyz returns 503, for load balancers that are slow to notice. It is a part of the grace time."`
+	Drain             time.Duration      `default:"0s" placeholder:"DURATION" help:"How long, at the beginning of a shutdown, requests are still answered while /readyz returns 503, for load balancers that notice slowly. It is part of grace."`
 	LogFormat         string             `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
 	LogLevel          slog.Level         `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }

@@ -21,7 +21,7 @@ import (
 
 type migrateCommand struct {
 	Backends
-	To   string `required:"" placeholder:"FILE" help:"Settings of the new database and storage: a TOML file with database_url and storage_url, or data_dir."`
+	To   string `required:"" placeholder:"FILE" help:"TOML file with the settings of the new database and storage: database_url and storage_url, or data_dir."`
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 

@@ -15,9 +15,9 @@ import (
 type restoreCommand struct {
 	Backends
 	File         string `arg:"" help:"The backup: a file, or a folder of backups."`
-	Snapshot     string `placeholder:"NAME" help:"Of a folder: which backup. Default: the newest."`
+	Snapshot     string `placeholder:"NAME" help:"In a folder: which backup. Default: the newest."`
 	List         bool   `help:"List the backups in a folder, and do nothing."`
-	KeepWebhooks bool   `help:"Leave webhooks enabled. Only if the original does not run any more: otherwise both send."`
+	KeepWebhooks bool   `help:"Leave webhooks enabled. Use this only if the original no longer runs: otherwise both send."`
 	JSON         bool   `name:"json" help:"Print JSON."`
 }
 

@@ -30,7 +30,7 @@ func (p *process) withSigningKeys(ctx context.Context, c *signingKeysCommand, wo
 
 type signingKeysCommand struct {
 	Location
-	MaxSignedLife time.Duration `default:"8760h" placeholder:"DURATION" help:"Longest life of a signed playback URL, as for spool serve. rotate removes keys that no valid URL can need."`
+	MaxSignedLife time.Duration `default:"8760h" placeholder:"DURATION" help:"Longest lifetime of a signed playback URL, as for spool serve. rotate removes keys that no valid URL can need."`
 
 	List   listSigningKeys  `cmd:"" help:"List the signing keys, newest first."`
 	Rotate rotateSigningKey `cmd:"" help:"Create a new signing key. URLs signed with older ones stay valid until they expire."`

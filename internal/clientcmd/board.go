@@ -42,17 +42,17 @@ type row struct {
 	resumed bool
 	fetched bool // the server fetches the file
 
-	told   float64 // the part of the last line, where there are lines instead of a bar
-	toldAt time.Time
+	printed   float64 // the part in the last line, where there are lines instead of a bar
+	printedAt time.Time
 }
 
 // drawPause is the time between two drawings.
 const drawPause = 100 * time.Millisecond
 
-// Lines tell of each quarter, and of progress after tellPause.
+// A line is printed at each quarter, and for other progress after linePause.
 const (
-	tellParts = 4
-	tellPause = 10 * time.Second
+	lineParts = 4
+	linePause = 10 * time.Second
 )
 
 func newBoard(env *Environment) *board {
@@ -114,35 +114,37 @@ func (b *board) printLine(line string) {
 func (r *row) uploading(sent, total int64) {
 	r.board.mu.Lock()
 	defer r.board.mu.Unlock()
-	if r.phase != "uploading" {
+	begins := r.phase != "uploading"
+	if begins {
 		r.phase, r.began, r.from = "uploading", time.Now(), sent
 		if !r.resumed {
 			r.from = 0
 		}
-		r.sent, r.total, r.part = sent, total, fraction(sent, total)
-		r.start(sent, total)
 	}
 	r.sent, r.total, r.part = sent, total, fraction(sent, total)
+	if begins {
+		r.start(sent, total)
+	}
 	if sent < total {
-		r.tell()
+		r.printProgress()
 	}
 }
 
-// tell prints a line if there is something to tell: a quarter, or some progress in a while.
-func (r *row) tell() {
-	if r.board.live || r.board.mute || percent(r.part) == percent(r.told) {
+// printProgress prints a line at a quarter, or for some progress in a while.
+func (r *row) printProgress() {
+	if r.board.live || r.board.mute || percent(r.part) == percent(r.printed) {
 		return
 	}
-	if int(r.part*tellParts) == int(r.told*tellParts) && time.Since(r.toldAt) < tellPause {
+	if int(r.part*lineParts) == int(r.printed*lineParts) && time.Since(r.printedAt) < linePause {
 		return
 	}
-	r.told, r.toldAt = r.part, time.Now()
+	r.printed, r.printedAt = r.part, time.Now()
 	r.board.printLine(fmt.Sprintf("%s: %s %s", r.name, r.phase, percent(r.part)))
 }
 
 // start shows that the upload begins.
 func (r *row) start(sent, total int64) {
-	r.told, r.toldAt = r.part, r.began
+	r.printed, r.printedAt = r.part, r.began
 	switch {
 	case r.board.live:
 		r.board.draw()
@@ -170,7 +172,7 @@ func (r *row) follow(v client.Video) {
 	defer r.board.mu.Unlock()
 	if r.phase != phase {
 		r.phase, r.began, r.part = phase, time.Now(), part
-		r.told, r.toldAt = 0, r.began
+		r.printed, r.printedAt = 0, r.began
 		switch {
 		case r.board.live:
 			r.board.draw()
@@ -180,7 +182,7 @@ func (r *row) follow(v client.Video) {
 	}
 	r.part = part
 	if !v.Status.Done() {
-		r.tell()
+		r.printProgress()
 	}
 }
 
@@ -196,13 +198,13 @@ func (r *row) finish() {
 // erase removes the bars from the terminal.
 func (b *board) erase() {
 	if b.drawn > 0 {
-		fmt.Fprint(b.out, b.erasing())
+		fmt.Fprint(b.out, b.eraseSequence())
 		b.drawn = 0
 	}
 }
 
-// erasing is what erases the bars.
-func (b *board) erasing() string {
+// eraseSequence returns what makes the terminal erase the bars; "" if there are none.
+func (b *board) eraseSequence() string {
 	if b.drawn == 0 {
 		return ""
 	}
@@ -230,7 +232,7 @@ func (b *board) draw() {
 	if b.drawn == n && b.text == text.String() {
 		return
 	}
-	_, _ = io.WriteString(b.out, b.erasing()+text.String()) // at once, so that nothing flickers
+	_, _ = io.WriteString(b.out, b.eraseSequence()+text.String()) // at once, so that nothing flickers
 	b.drawn, b.text = n, text.String()
 }
 

@@ -16,8 +16,8 @@ type Captions struct {
 	Connection
 	ID       string `arg:"" help:"The video."`
 	File     string `arg:"" help:"The captions, as WebVTT or SubRip."`
-	Language string `short:"l" placeholder:"TAG" help:"The language, such as en or pt-BR. Default: from the name of the file, such as film.en.vtt."`
-	Label    string `placeholder:"TEXT" help:"The name in the player's menu. Default: that of the language."`
+	Language string `short:"l" placeholder:"TAG" help:"The language, such as en or pt-BR. Default: the one in the name of the file, such as film.en.vtt."`
+	Label    string `placeholder:"TEXT" help:"The name in the player's menu. Default: the name of the language."`
 	Kind     string `placeholder:"KIND" help:"subtitles, or captions, which also describe sounds. Default: subtitles."`
 }
 
@@ -57,14 +57,8 @@ func (c *Captions) Run(ctx context.Context, env *Environment) error {
 	return err
 }
 
-// setCaptions sends a file of captions. Without a language, the name of the file has it.
+// setCaptions sends a file of captions.
 func setCaptions(ctx context.Context, api *client.Client, id, file, language string, o client.CaptionOptions) error {
-	if language == "" {
-		var err error
-		if language, err = languageOf(file); err != nil {
-			return err
-		}
-	}
 	f, err := os.Open(file)
 	if err != nil {
 		return err

@@ -87,7 +87,7 @@ func (e *UsageError) Error() string { return e.Text }
 // Connection says which server to speak to.
 type Connection struct {
 	Server     string `default:"http://localhost:8080" placeholder:"URL" help:"The server."`
-	APIKey     string `name:"api-key" placeholder:"KEY" help:"The API key. Prefer the variable or --api-key-file: arguments are visible to other users of the machine."`
+	APIKey     string `name:"api-key" placeholder:"KEY" help:"The API key. Prefer the variable or --api-key-file: other users of the machine can see arguments."`
 	APIKeyFile string `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
 	JSON       bool   `name:"json" help:"Print JSON, one object on each line."`
 }

@@ -167,7 +167,7 @@ func TestLinesForSteps(t *testing.T) {
 		for _, part := range []float64{0, 0.1, 0.25, 0.26, 0.51} {
 			r.follow(client.Video{Status: client.Processing, Progress: part})
 		}
-		r.toldAt = r.toldAt.Add(-tellPause)
+		r.printedAt = r.printedAt.Add(-linePause)
 		for range 2 {
 			r.follow(client.Video{Status: client.Processing, Progress: 0.52})
 		}

@@ -70,7 +70,7 @@ type uploads struct {
 
 	mu     sync.Mutex // orders what is printed
 	tally  tally
-	unsaid error // why a result could not be printed
+	unsaid error // the first error of printing a result: its file was uploaded, but the reader does not know
 }
 
 // Run uploads the files.
@@ -270,7 +270,11 @@ func isPermanent(err error) bool {
 
 func (u *uploads) addCaptions(ctx context.Context, id string) error {
 	for _, file := range u.Captions {
-		if err := setCaptions(ctx, u.client, id, file, "", client.CaptionOptions{}); err != nil {
+		language, err := languageOf(file)
+		if err == nil {
+			err = setCaptions(ctx, u.client, id, file, language, client.CaptionOptions{})
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
@@ -310,19 +314,15 @@ func (u *uploads) printOutcome(ctx context.Context, file string, r *row, v clien
 		r.printLine("%s", v.Status)
 	}
 	if u.JSON {
-		u.noteOutput(printJSON(u.env.Stdout, result{file, v}))
+		u.unsaid = cmp.Or(u.unsaid, printJSON(u.env.Stdout, result{file, v}))
 		return
 	}
 	for _, warning := range v.Warnings {
 		r.printLine("%s", forTerminal(warning.Message))
 	}
 	_, err = fmt.Fprintf(u.env.Stdout, "%s  %s  %s  %s\n", forTerminal(v.ID), v.Status, forTerminal(file), forTerminal(address(v)))
-	u.noteOutput(err)
+	u.unsaid = cmp.Or(u.unsaid, err)
 }
-
-// noteOutput keeps the first error of printing a result: the upload is done, but whoever reads the results does
-// not know.
-func (u *uploads) noteOutput(err error) { u.unsaid = cmp.Or(u.unsaid, err) }
 
 func (u *uploads) printFailure(ctx context.Context, file string, r *row, v client.Video, err error) {
 	text, code := u.explain(err), client.Code(err)

@@ -38,13 +38,13 @@ func (c *List) Run(ctx context.Context, env *Environment) error {
 	if c.Limit < 0 {
 		return &UsageError{Text: "--limit must not be negative"}
 	}
-	labels, err := parseMetadata(c.Metadata)
+	metadata, err := parseMetadata(c.Metadata)
 	if err != nil {
 		return err
 	}
 	filter := client.Filter{Status: client.Status(c.Status), Metadata: map[string]string{}}
-	for key := range maps.Keys(labels) {
-		filter.Metadata[key] = fmt.Sprint(labels[key])
+	for key, value := range metadata {
+		filter.Metadata[key] = fmt.Sprint(value)
 	}
 	if c.Limit > 0 {
 		filter.PageSize = min(c.Limit, 100)
@@ -219,7 +219,8 @@ func (c *Watch) Run(ctx context.Context, env *Environment) error {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	var count tally
-	for _, id := range withoutDuplicates(c.IDs) {
+	ids := withoutDuplicates(c.IDs)
+	for _, id := range ids {
 		r := b.add(id)
 		all.Go(func() {
 			v, err := api.Wait(ctx, id, func(v client.Video) {
@@ -246,7 +247,7 @@ func (c *Watch) Run(ctx context.Context, env *Environment) error {
 	}
 	all.Wait()
 	b.close()
-	return count.outcome(len(withoutDuplicates(c.IDs)))
+	return count.outcome(len(ids))
 }
 
 // Remove is spool rm.

@@ -8,9 +8,6 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// MaxTokenLife is the longest life of a token that anybody may ask for.
-const MaxTokenLife = 24 * time.Hour
-
 // Tokens are the credentials for the state of one video each. They are made to be passed on to a
 // browser, which must not get an API key. The signing keys sign them, so revoking a signing key ends
 // its tokens, and nothing is stored.
