@@ -158,7 +158,7 @@ func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (queue.Out
 	switch kind := pipeline.KindOf(t.Kind); {
 	case kind.Codec != "":
 		return queue.OutcomeGivenUp, pipeline.NewVariants(w.Tasks).GiveUp(ctx, t, failure)
-	case kind.Optional:
+	case kind.MaySkip():
 		return queue.OutcomeGivenUp, w.Tasks.Skip(ctx, t)
 	}
 	return queue.OutcomeGivenUp, w.Tasks.GiveUp(ctx, t, failure)

@@ -9,7 +9,7 @@ import (
 )
 
 // How many executions of a video are kept. The chunks of a long video are all alike, so some places
-// are left for executions that tell more: those that failed, and those of notable kinds.
+// are left for executions that tell more: those that failed, and the comparison with the source.
 const (
 	maxExecutions        = 400
 	maxNotableExecutions = 500 // together with the others
@@ -21,7 +21,7 @@ func (t *Tasks) RecordExecution(ctx context.Context, task queue.Task, e video.Ex
 	e.Task, e.Number, e.Attempt = string(task.Kind), task.Number, task.Attempt
 	e.StartedAt = t.clock.At(e.StartedAt)
 	most := maxExecutions
-	if e.Result != video.ExecutionOK || KindOf(task.Kind).Notable {
+	if e.Result != video.ExecutionOK || task.Kind == queue.Measure {
 		most = maxNotableExecutions
 	}
 	return t.store.WithVideoLock(ctx, task.Video, func(tx *store.Tx) error {

@@ -44,7 +44,7 @@ func (r result) store(ctx context.Context, tx *store.Tx, id video.ID) error {
 // finish records the result of a task, with everything that follows from it.
 func (t *Tasks) finish(ctx context.Context, task queue.Task, r result) error {
 	finish := t.finishPart
-	if KindOf(task.Kind).AfterPass {
+	if KindOf(task.Kind).Stage == After {
 		finish = t.finishAfterPass
 	} else {
 		t.hook.Reach(failpoint.PartStored)
@@ -142,7 +142,7 @@ func (t *Tasks) endAfterPass(ctx context.Context, tx *store.Tx, id video.ID, ste
 		return err
 	}
 	staged := slices.ContainsFunc(steps, func(s store.Step) bool {
-		return stepKind(s).KeepsWork || stepKind(s).KeepsStaged || stepKind(s).KeepsVariants
+		return stepKind(s).inPass() || stepKind(s).keepsStaged() || stepKind(s).Codec != ""
 	})
 	if t.passes.config.KeepSource && !staged {
 		return nil

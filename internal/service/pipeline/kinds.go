@@ -43,21 +43,41 @@ type Kind struct {
 	// Codec is that of a kind whose tasks make a ready video in another codec than H.264.
 	Codec video.Codec
 
-	Waits          bool // its tasks are enqueued by others, which they need
-	StartsPass     bool // inspects the source: wanted while resolutions wait for a plan
-	Blocks         bool // the renditions of a pass are assembled after all tasks of this kind
-	PerRendition   bool // assembles rendition number n; the last one ends the pass
-	Optional       bool // its failure never fails the video: the task is skipped
-	AfterPass      bool // runs on a ready video, when nobody waits any more
-	AlwaysWanted   bool // also wanted when the video has failed or is gone
-	SurvivesCancel bool // stays queued when the video's work is cancelled or its next pass starts
-	KeepsWork      bool // while a step is open, chunk files and the source are kept
-	KeepsStaged    bool // while a step is open, files are kept that wait to be published (see PublishFiles)
-	KeepsSource    bool // while a step is open, the source is kept
-	KeepsVariants  bool // while a step is open, chunk files of other codecs are kept
-	DelaysPurge    bool // a purge waits while a task of this kind runs, which may still write objects
-	Notable        bool // its executions are reported even where many others are left out
+	// Stage is when its tasks run; most of what others need to know follows from it.
+	Stage Stage
+	// Optional kinds of Make never fail the video: what cannot be made is left out. After a pass all are.
+	Optional bool
+	// KeepsSource says that the source is kept while a step is open, also after the pass.
+	KeepsSource bool
 }
+
+// Stage is a part of the life of a video.
+type Stage string
+
+const (
+	Inspect  Stage = "inspect"  // the first task of a pass, which makes the plan
+	Make     Stage = "make"     // what the renditions of a pass are assembled from, or a ready video has
+	Assemble Stage = "assemble" // a task for each rendition; the last one ends the pass
+	After    Stage = "after"    // on a ready video: no status waits for it
+	Purge    Stage = "purge"    // removes files, also of a failed or deleted video
+)
+
+// inPass reports whether a pass ends only after these tasks. Its chunk files and the source are kept while
+// a step is open.
+func (k Kind) inPass() bool { return k.Stage == Inspect || k.Stage == Make || k.Stage == Assemble }
+
+// MaySkip reports whether the video goes on without the result of a task.
+func (k Kind) MaySkip() bool { return k.Optional || k.Stage == After }
+
+// waits reports whether the tasks are enqueued by those whose results they need.
+func (k Kind) waits() bool { return k.Stage == Assemble || k.Codec != "" && k.Then == "" }
+
+// keepsStaged reports whether files that wait to be published are kept while a step is open, though the
+// pass has ended (see PublishFiles).
+func (k Kind) keepsStaged() bool { return k.Stage == After && len(k.Publishes) > 0 }
+
+// delaysPurge reports whether a purge waits while a task runs, which may still write objects.
+func (k Kind) delaysPurge() bool { return k.inPass() || k.keepsStaged() }
 
 // What makes a video visible sooner goes before what makes it longer, and the first chunks of a new
 // video go before the late chunks of a long one, so that a clip never waits for a long video to end.
@@ -79,8 +99,7 @@ const (
 // kinds is the table. The tasks of a plan are enqueued in its order.
 var kinds = []Kind{
 	{ // reads the source and makes the plan: streams, chunk borders, renditions
-		Name: queue.Inspect, Priority: always(inspectPriority), Reads: wholeSource,
-		StartsPass: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+		Name: queue.Inspect, Stage: Inspect, Priority: always(inspectPriority), Reads: wholeSource,
 	},
 	{ // makes chunk n at every rendition, with one decode; at the small ones, if there is a set of large ones
 		Name: queue.Encode, Priority: func(n int) int { return encodePriority + min(n, lateChunk) },
@@ -88,7 +107,7 @@ var kinds = []Kind{
 		Makes:   func(p *video.Plan, rendition int) bool { return p.SetOf(rendition) == video.FirstSet },
 		Weight:  chunkWeight(video.FirstSet),
 		Reads:   chunkSource, Writes: estimated(chunkBytes(video.FirstSet)),
-		Blocks: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+		Stage: Make,
 	},
 	{ // makes chunk n at the large renditions of a video that is played meanwhile
 		Name: queue.Large, Priority: always(largePriority),
@@ -101,28 +120,28 @@ var kinds = []Kind{
 		Makes:  func(p *video.Plan, rendition int) bool { return p.SetOf(rendition) == video.LargeSet },
 		Weight: chunkWeight(video.LargeSet),
 		Reads:  chunkSource, Writes: estimated(chunkBytes(video.LargeSet)),
-		Blocks: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+		Stage: Make,
 	},
 	{ // makes the whole audio track once, so that chunk borders are never heard, or a piece of it
 		Name: queue.Audio, Priority: audioPriorities,
 		Numbers: func(v video.Video) (int, int) { return 0, v.Plan.AudioPieces() },
 		Weight:  audioWeight,
 		Reads:   wholeSource, Writes: estimated(audioBytes),
-		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+		Stage: Make, Optional: true,
 	},
 	{ // makes and publishes the thumbnails, so that a ready video has them
 		Name: queue.Thumbnails, Priority: always(thumbnailPriority),
 		Numbers: func(v video.Video) (int, int) { return 0, countIf(len(v.Plan.Thumbnails) > 0) },
 		Weight:  func(p *video.Plan, _ int) float64 { return 0.1 * float64(len(p.Thumbnails)) },
 		Reads:   wholeSource, Writes: estimated(thumbnailBytes),
-		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+		Stage: Make, Optional: true,
 	},
 	{ // chooses a telling frame and publishes it, likewise
 		Name: queue.Poster, Priority: always(thumbnailPriority), Publishes: []string{video.PosterFile},
 		Numbers: func(v video.Video) (int, int) { return 0, countIf(wantsPoster(v)) },
 		Weight:  func(*video.Plan, int) float64 { return 0.1 },
 		Reads:   wholeSource, Writes: estimated(func(video.Video, int) int64 { return thumbnailSize }),
-		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+		Stage: Make, Optional: true,
 	},
 	{ // publishes the text tracks of the source, in the pass that makes the video ready
 		Name: queue.Captions, Priority: always(audioPriority),
@@ -132,14 +151,14 @@ var kinds = []Kind{
 		},
 		Weight: func(p *video.Plan, _ int) float64 { return 0.01 * p.Duration.Seconds() },
 		Reads:  wholeSource, Writes: estimated(func(v video.Video, _ int) int64 { return int64((1 + len(v.Plan.TextTracks())) * captionsSize) }),
-		Blocks: true, Optional: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+		Stage: Make, Optional: true,
 	},
 	{ // joins the chunk files of rendition n and the audio to one MP4, and publishes it
 		Name: queue.Assemble, Priority: always(assemblePriority),
-		Numbers:      func(v video.Video) (int, int) { return v.Plan.First, len(v.Plan.Renditions) },
-		Weight:       func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
-		Writes:       renditionBytes,
-		PerRendition: true, Waits: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true,
+		Numbers: func(v video.Video) (int, int) { return v.Plan.First, len(v.Plan.Renditions) },
+		Weight:  func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
+		Writes:  renditionBytes,
+		Stage:   Assemble,
 	},
 	{ // makes and publishes the storyboard and the preview of a ready video, of its smallest file, and other
 		// formats of the poster and the thumbnails, of their JPEGs
@@ -150,7 +169,7 @@ var kinds = []Kind{
 		},
 		Enabled: func(c Config) bool { return c.Pictures },
 		Reads:   smallRendition, Writes: estimated(func(v video.Video, n int) int64 { return picturesSize + 2*thumbnailBytes(v, n) }),
-		Optional: true, AfterPass: true, KeepsStaged: true, DelaysPurge: true,
+		Stage: After,
 	},
 	{ // makes chunk n of a ready video in AV1, at every rendition, with one decode
 		Name: queue.AV1, Priority: always(variantPriority), Codec: video.AV1, Then: queue.AV1Join,
@@ -158,31 +177,31 @@ var kinds = []Kind{
 		Wants:   func(v video.Video, _ int) bool { return len(v.Wanted(video.AV1)) > 0 },
 		Weight:  func(p *video.Plan, n int) float64 { return max(p.Length(n).Seconds(), 0.1) },
 		Reads:   variantSource, Writes: estimated(variantBytes(video.AV1)),
-		Optional: true, AfterPass: true, KeepsSource: true, KeepsVariants: true,
+		Stage: After, KeepsSource: true,
 	},
 	{ // joins the chunk files of rendition n in AV1 and the audio of its H.264 file, and publishes the result
 		Name: queue.AV1Join, Priority: always(joinPriority), Codec: video.AV1,
-		Numbers:  func(v video.Video) (int, int) { return 0, len(v.Plan.Renditions) },
-		Wants:    func(v video.Video, n int) bool { return slices.Contains(v.Wanted(video.AV1), n) },
-		Weight:   func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
-		Writes:   variantFileBytes(video.AV1),
-		Optional: true, Waits: true, AfterPass: true, KeepsVariants: true,
+		Numbers: func(v video.Video) (int, int) { return 0, len(v.Plan.Renditions) },
+		Wants:   func(v video.Video, n int) bool { return slices.Contains(v.Wanted(video.AV1), n) },
+		Weight:  func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
+		Writes:  variantFileBytes(video.AV1),
+		Stage:   After,
 	},
 	{ // compares a few frames of a ready video with its source, for the report
 		Name: queue.Measure, Priority: always(measurePriority), Reads: wholeSource,
-		Numbers:  func(v video.Video) (int, int) { return 0, countIf(len(v.Plan.Samples) > 0) },
-		Enabled:  func(c Config) bool { return c.MeasureQuality },
-		Optional: true, AfterPass: true, KeepsSource: true, Notable: true,
+		Numbers: func(v video.Video) (int, int) { return 0, countIf(len(v.Plan.Samples) > 0) },
+		Enabled: func(c Config) bool { return c.MeasureQuality },
+		Stage:   After, KeepsSource: true,
 	},
 	{ // removes what a finished or deleted video does not need any more
 		Name: queue.Purge, Priority: always(purgePriority),
-		AlwaysWanted: true, SurvivesCancel: true,
+		Stage: Purge,
 	},
 }
 
 // unknown stands for a kind that is not in the table: a newer version may run beside this one. Its
 // open steps are respected.
-var unknown = Kind{Priority: always(measurePriority), Blocks: true, KeepsWork: true, KeepsSource: true, DelaysPurge: true}
+var unknown = Kind{Priority: always(measurePriority), Stage: Make}
 
 // KindOf returns the row of a kind.
 func KindOf(name queue.Kind) Kind {
@@ -201,12 +220,12 @@ func Kinds() []queue.Kind { return kindsThat(func(Kind) bool { return true }) }
 // of other codecs, too: they were cancelled, so they end soon. After a pass they have just begun, and
 // open steps keep what they write.
 func DelayNoPurge(deleted bool) []queue.Kind {
-	return kindsThat(func(k Kind) bool { return !k.DelaysPurge && (k.Codec == "" || !deleted) })
+	return kindsThat(func(k Kind) bool { return !k.delaysPurge() && (k.Codec == "" || !deleted) })
 }
 
 // PerRendition is the name of the kind that has a step for each rendition.
 func PerRendition() string {
-	return string(kindsThat(func(k Kind) bool { return k.PerRendition })[0])
+	return string(kindsThat(func(k Kind) bool { return k.Stage == Assemble })[0])
 }
 
 // Concerns reports whether a rendition of a plan waits for a step: for all but the assembly of other
@@ -214,7 +233,7 @@ func PerRendition() string {
 // -1, waits for none.
 func Concerns(p *video.Plan, s store.Step, rendition int) bool {
 	k := stepKind(s)
-	return rendition >= 0 && (!k.PerRendition || s.Number == rendition) && (k.Makes == nil || k.Makes(p, rendition))
+	return rendition >= 0 && (k.Stage != Assemble || s.Number == rendition) && (k.Makes == nil || k.Makes(p, rendition))
 }
 
 // Kept says which files the open steps of a video need.
@@ -231,10 +250,10 @@ func Keeps(steps []store.Step) Kept {
 	var kept Kept
 	for _, s := range steps {
 		if k := stepKind(s); !s.Done {
-			kept.Work = kept.Work || k.KeepsWork
-			kept.Staged = kept.Staged || k.KeepsStaged
-			kept.Source = kept.Source || k.KeepsSource
-			kept.Variants = kept.Variants || k.KeepsVariants
+			kept.Work = kept.Work || k.inPass()
+			kept.Staged = kept.Staged || k.keepsStaged()
+			kept.Source = kept.Source || k.inPass() || k.KeepsSource
+			kept.Variants = kept.Variants || k.Codec != ""
 		}
 	}
 	return kept
@@ -252,7 +271,7 @@ func kindsThat(has func(Kind) bool) []queue.Kind {
 }
 
 // surviving are the kinds that stay queued when the work on a video is cancelled.
-func surviving() []queue.Kind { return kindsThat(func(k Kind) bool { return k.SurvivesCancel }) }
+func surviving() []queue.Kind { return kindsThat(func(k Kind) bool { return k.Stage == Purge }) }
 
 // stepKind returns the row of a step.
 func stepKind(s store.Step) Kind { return KindOf(queue.Kind(s.Kind)) }
@@ -265,13 +284,13 @@ func newTask(name queue.Kind, id video.ID, tenant video.Tenant, n int) queue.Tas
 // passOpen reports whether a pass is between its inspection and its end, which is when the last
 // rendition is assembled.
 func passOpen(steps []store.Step) bool {
-	return slices.ContainsFunc(steps, func(s store.Step) bool { return stepKind(s).PerRendition && !s.Done })
+	return slices.ContainsFunc(steps, func(s store.Step) bool { return stepKind(s).Stage == Assemble && !s.Done })
 }
 
 // taskOpen reports whether a task is still to be done. Its worker may have slept through the end of
 // its step, or of its pass.
 func taskOpen(t queue.Task, v video.Video, steps []store.Step) bool {
-	if KindOf(t.Kind).StartsPass {
+	if KindOf(t.Kind).Stage == Inspect {
 		return len(v.Unplanned()) > 0 && !passOpen(steps)
 	}
 	return slices.ContainsFunc(steps, func(s store.Step) bool {

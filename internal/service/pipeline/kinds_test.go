@@ -25,10 +25,13 @@ func TestTheTableOfKindsIsComplete(t *testing.T) {
 		if k.Priority == nil {
 			t.Errorf("%s has no priority", k.Name)
 		}
-		if inPass := k.Blocks || k.PerRendition; (k.Numbers != nil) != (inPass || k.AfterPass) || (k.Weight != nil) != (inPass || k.Codec != "") || inPass && k.AfterPass {
+		if !slices.Contains([]Stage{Inspect, Make, Assemble, After, Purge}, k.Stage) {
+			t.Errorf("%s has no stage", k.Name)
+		}
+		if inPass := k.Stage == Make || k.Stage == Assemble; (k.Numbers != nil) != (inPass || k.Stage == After) || (k.Weight != nil) != (inPass || k.Codec != "") {
 			t.Errorf("%s: the tasks of a plan have numbers, and a place in the pass with a weight, or one after it", k.Name)
 		}
-		if k.Codec != "" && (!k.AfterPass || !k.Optional || !k.KeepsVariants || k.Priority(0) < queue.Spare) {
+		if k.Codec != "" && (k.Stage != After || k.Priority(0) < queue.Spare) {
 			t.Errorf("%s makes another codec than H.264, but others wait for it", k.Name)
 		}
 		for _, name := range k.Publishes {
@@ -36,17 +39,14 @@ func TestTheTableOfKindsIsComplete(t *testing.T) {
 				t.Errorf("%s publishes %q, which is no name of a file", k.Name, name)
 			}
 		}
-		if k.KeepsWork && !k.KeepsSource {
-			t.Errorf("%s keeps chunk files without their source", k.Name)
-		}
-		if k.KeepsWork && k.AfterPass {
-			t.Errorf("%s keeps the chunk files of a ready video", k.Name)
-		}
-		if k.Optional && !k.Blocks && !k.AfterPass {
+		if k.Optional && k.Stage != Make {
 			t.Errorf("%s is optional, but nothing goes on when it is skipped", k.Name)
 		}
-		starts += countIf(k.StartsPass)
-		assembles += countIf(k.PerRendition)
+		if joins := slices.ContainsFunc(kinds, func(o Kind) bool { return o.Then == k.Name }); k.waits() != (joins || k.Stage == Assemble) {
+			t.Errorf("%s waits: %t; want it if others enqueue it", k.Name, k.waits())
+		}
+		starts += countIf(k.Stage == Inspect)
+		assembles += countIf(k.Stage == Assemble)
 	}
 	if starts != 1 || assembles != 1 {
 		t.Errorf("%d kinds start a pass and %d assemble renditions; want one of each", starts, assembles)
@@ -61,6 +61,10 @@ func TestKindsKeepTheirMeaning(t *testing.T) {
 		if !slices.Contains(Kinds(), k) {
 			t.Errorf("there is no kind %s any more", k)
 		}
+	}
+	may := kindsThat(Kind.MaySkip)
+	if want := []queue.Kind{queue.Audio, queue.Thumbnails, queue.Poster, queue.Captions, queue.Pictures, queue.AV1, queue.AV1Join, queue.Measure}; !slices.Equal(may, want) {
+		t.Errorf("the video goes on without %v; want %v", may, want)
 	}
 	if got := surviving(); !slices.Equal(got, []queue.Kind{queue.Purge}) {
 		t.Errorf("%v survive a cancelled pass; want the purge alone", got)

@@ -159,7 +159,7 @@ func renditionsOf[F any](files []F, rendition func(F) int) []int {
 func openRenditions(steps []store.Step) []int {
 	var open []int
 	for _, s := range steps {
-		if stepKind(s).PerRendition && !s.Done {
+		if stepKind(s).Stage == Assemble && !s.Done {
 			open = append(open, s.Number)
 		}
 	}
@@ -172,7 +172,7 @@ func openRenditions(steps []store.Step) []int {
 func toAssemble(p *video.Plan, steps []store.Step) []int {
 	return slices.DeleteFunc(openRenditions(steps), func(rendition int) bool {
 		return slices.ContainsFunc(steps, func(s store.Step) bool {
-			return !s.Done && stepKind(s).Blocks && Concerns(p, s, rendition)
+			return !s.Done && stepKind(s).Stage == Make && Concerns(p, s, rendition)
 		})
 	})
 }

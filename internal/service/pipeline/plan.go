@@ -69,7 +69,7 @@ func (t *Tasks) countLength(ctx context.Context, tx *store.Tx, tenant video.Tena
 // expand turns the plan of a video into its steps and the tasks that can start at once: those of the
 // pass, or those that follow after it.
 func expand(c Config, v video.Video, after bool) (steps []store.Step, tasks []queue.Task) {
-	return expandKinds(v, func(k Kind) bool { return k.AfterPass == after && (k.Enabled == nil || k.Enabled(c)) })
+	return expandKinds(v, func(k Kind) bool { return (k.Stage == After) == after && (k.Enabled == nil || k.Enabled(c)) })
 }
 
 func expandKinds(v video.Video, wanted func(Kind) bool) (steps []store.Step, tasks []queue.Task) {
@@ -87,7 +87,7 @@ func expandKinds(v video.Video, wanted func(Kind) bool) (steps []store.Step, tas
 				s.Weight = k.Weight(v.Plan, n)
 			}
 			steps = append(steps, s)
-			if k.Waits {
+			if k.waits() {
 				continue
 			}
 			t := newTask(k.Name, v.ID, v.Tenant, n)

@@ -106,7 +106,7 @@ func Awaited(v video.Video, steps []store.Step, name string) bool {
 		return false
 	}
 	open := func(s store.Step) bool { return s.Kind == string(kinds[i].Name) && !s.Done }
-	return slices.ContainsFunc(steps, open) || !v.Status.Finished() && (kinds[i].AfterPass || !passOpen(steps))
+	return slices.ContainsFunc(steps, open) || !v.Status.Finished() && (kinds[i].Stage == After || !passOpen(steps))
 }
 
 // newVideo is how long after its upload a video is looked at for files that are being made. That takes

@@ -144,7 +144,7 @@ func tasksAfterPass(v video.Video, steps []store.Step) []queue.Task {
 	var due []queue.Task
 	for _, s := range steps {
 		k := stepKind(s)
-		if !s.Done && k.AfterPass && !(k.Waits && open(chunksBefore(k.Name))) {
+		if !s.Done && k.Stage == After && !(k.waits() && open(chunksBefore(k.Name))) {
 			due = append(due, newTask(k.Name, v.ID, v.Tenant, s.Number))
 		}
 	}
@@ -155,7 +155,7 @@ func tasksAfterPass(v video.Video, steps []store.Step) []queue.Task {
 // that can begin. If the source is gone, the variants have failed.
 func (p *Passes) startVariants(ctx context.Context, tx *store.Tx, v video.Video, before []store.Step) (tasks []queue.Task, err error) {
 	for _, k := range kinds {
-		if k.Codec == "" || k.Waits || !v.LacksAny(k.Codec) ||
+		if k.Codec == "" || k.waits() || !v.LacksAny(k.Codec) ||
 			slices.ContainsFunc(before, func(s store.Step) bool { return stepKind(s).Codec == k.Codec }) {
 			continue
 		}

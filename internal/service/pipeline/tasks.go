@@ -36,12 +36,12 @@ func (t *Tasks) LoadTask(ctx context.Context, task queue.Task) (v video.Video, w
 	if video.KindOf(err) == video.NotFound {
 		// A task that was just ending may have left an object after its video was deleted, so a
 		// purge is wanted even then.
-		return video.Video{}, kind.AlwaysWanted, nil
+		return video.Video{}, kind.Stage == Purge, nil
 	}
 	if err != nil {
 		return video.Video{}, false, err
 	}
-	if kind.AlwaysWanted {
+	if kind.Stage == Purge {
 		return v, true, nil
 	}
 	if !v.DeletedAt.IsZero() || v.CompletedAt.IsZero() || v.Status == video.Fail {

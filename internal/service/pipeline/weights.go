@@ -69,7 +69,7 @@ func wantsPoster(v video.Video) bool {
 // none of them waits until all are encoded.
 func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
 	switch {
-	case KindOf(t.Kind).Blocks && isClip(p):
+	case KindOf(t.Kind).Stage == Make && isClip(p):
 		return encodePriority, true
 	case p.Early == nil:
 		return 0, false
@@ -90,7 +90,7 @@ const spareYield = 1.5
 // waits for this very task, spareYield if no one waits, and 1 otherwise.
 func Yield(p *video.Plan, t queue.Task) float64 {
 	switch {
-	case KindOf(t.Kind).StartsPass:
+	case KindOf(t.Kind).Stage == Inspect:
 		return 0
 	case KindOf(t.Kind).Codec != "":
 		return spareYield
