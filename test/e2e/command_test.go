@@ -304,7 +304,7 @@ func TestTheDoctorIsHappyBesideAServer(t *testing.T) {
 		t.Errorf("of events it says %q", results["base_url"])
 	}
 	for check, want := range map[string]string{
-		"ffmpeg": "encodes h264", "sandbox": "attacks from inside fail", "limits": "cores", "disk": "MiB/s",
+		"ffmpeg": "encodes h264", "sandbox": "each layer is on", "limits": "cores", "disk": "MiB/s",
 		"database": byBackend("SQLite 3", "PostgreSQL "), "storage": byBackend("linked", "copied, listed and deleted"),
 		"server": "is ready", "base_url": "uploads of 5120 MiB pass", "webhooks": "",
 	} {

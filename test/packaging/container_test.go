@@ -56,7 +56,7 @@ func TestFleetInContainers(t *testing.T) {
 	inside := []string{"--net=/proc/" + f.pid("postgres") + "/ns/net"}
 	f.await("the worker", func() bool {
 		out, err := tryRun(t.Context(), "nsenter", append(inside, "curl", "-fsS", "http://localhost:8081/readyz")...)
-		return err == nil && strings.Contains(out, "seccomp=on") && strings.Contains(out, "threads=on")
+		return err == nil && strings.Contains(out, "seccomp=on") && strings.Contains(out, "rlimits=on")
 	})
 	out, err := tryRun(t.Context(), "nsenter", append(inside, "sh", filepath.Join(repository, "scripts", "send-film.sh"), "http://localhost:8080", secrets["SPOOL_API_KEY"])...)
 	if err != nil {
