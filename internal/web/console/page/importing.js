@@ -56,7 +56,7 @@ export class AddressFields {
   get draft() {
     const address = this.#address.value.trim();
     if (address === "") throw new Error("Write the address of a video file first.");
-    if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) throw new Error("This is not the whole address of a file: it begins with “https://” and the name of a server.");
+    if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) throw new Error("This is not the whole address of a file. Begin with https and the name of the server.");
     const title = this.#title.value.trim();
     return { filename: nameIn(address), sourceUrl: address, ...(title && { title }) };
   }
