@@ -52,6 +52,6 @@ func (p *parts) buildPurges(c *Config, log *slog.Logger, m *metrics.Metrics) err
 		return nil
 	}
 	p.purges = cdn.NewRecorder(p.queue, p.clock.Now)
-	p.purger = cdn.NewSender(cdn.Config{BaseURL: c.CDNURL, PurgeURL: c.CDNPurgeURL, Token: c.CDNPurgeToken}, p.store, p.blobs, p.purges, log, m)
+	p.purger = cdn.NewSender(cdn.Config{BaseURL: c.CDNURL, PurgeURL: c.CDNPurgeURL, Token: c.CDNPurgeToken}, p.store, p.blobs, p.purges, log, m.CDNPurged)
 	return nil
 }

@@ -20,7 +20,7 @@ func (p *parts) buildImports(c *Config, log *slog.Logger, m *metrics.Metrics) er
 		return err
 	}
 	p.imports = imports.New(imports.Config{Max: c.MaxImports}, imports.Parts{
-		Store: p.store, Guard: guard, Uploads: p.uploads, Leases: p.leases, Now: p.clock.Now, Log: log, Observer: m,
+		Store: p.store, Guard: guard, Uploads: p.uploads, Leases: p.leases, Now: p.clock.Now, Log: log, Started: m.ImportStarted, Ended: m.ImportEnded, Finished: m.VideoFinished,
 	})
 	return nil
 }

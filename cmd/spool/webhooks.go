@@ -32,7 +32,7 @@ func (p *parts) buildWebhooks(c *Config, emergency *diskspace.Emergency, log *sl
 	if c.DatabaseURL == "" {
 		config.Space, config.Release = p.createSpace(c), emergency.Release
 	}
-	p.webhooks = webhook.New(p.store, guard, api.WebhookBody, config, p.clock.Now, m)
+	p.webhooks = webhook.New(p.store, guard, api.WebhookBody, config, p.clock.Now, m.WebhookTried)
 	p.dispatcher = webhook.NewDispatcher(p.store, p.queue, p.webhooks, config, log)
 	return nil
 }

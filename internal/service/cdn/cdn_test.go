@@ -43,7 +43,7 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(e.status)
 }
 
-func (e *edge) CDNPurged(o cdn.Outcome) {
+func (e *edge) tried(o cdn.Outcome) {
 	e.mu.Lock()
 	e.outcomes[o]++
 	e.mu.Unlock()
@@ -92,7 +92,7 @@ func newRig(t *testing.T) (*servicetest.Rig, *edge, *clock) {
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
 	b := servicetest.New(t, func(config *servicetest.Config) { config.PurgeClock = c.now })
-	send(b, cdn.NewSender(cdn.Config{BaseURL: "https://cdn.test/", PurgeURL: server.URL}, b.Store, b.Blobs, b.Purges, slog.New(slog.DiscardHandler), e))
+	send(b, cdn.NewSender(cdn.Config{BaseURL: "https://cdn.test/", PurgeURL: server.URL}, b.Store, b.Blobs, b.Purges, slog.New(slog.DiscardHandler), e.tried))
 	return b, e, c
 }
 
@@ -218,7 +218,7 @@ func TestTheAddressIsNotLogged(t *testing.T) {
 			e := newEdge()
 			b := servicetest.New(t, func(config *servicetest.Config) { config.PurgeClock = time.Now })
 			var log lockedBuffer
-			send(b, cdn.NewSender(cdn.Config{PurgeURL: address}, b.Store, b.Blobs, b.Purges, slog.New(slog.NewTextHandler(&log, nil)), e))
+			send(b, cdn.NewSender(cdn.Config{PurgeURL: address}, b.Store, b.Blobs, b.Purges, slog.New(slog.NewTextHandler(&log, nil)), e.tried))
 			b.Must(b.DeleteVideo(t.Context(), b.By, b.Create(video.Draft{IsPublic: true}).Video.ID))
 			e.wait(t, cdn.OutcomeRetry, 1)
 			b.Must(b.Queue.Stop(t.Context()))

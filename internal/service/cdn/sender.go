@@ -38,9 +38,6 @@ const (
 // Outcomes are all of them.
 var Outcomes = []Outcome{OutcomePurged, OutcomeRetry, OutcomeFailed}
 
-// Observer is told of each try.
-type Observer interface{ CDNPurged(Outcome) }
-
 const (
 	tryTimeout    = 15 * time.Second
 	giveUpAfter   = 3 * 24 * time.Hour
@@ -60,14 +57,14 @@ type Sender struct {
 	blobs  blob.Store
 	now    func() time.Time
 	log    *slog.Logger
-	count  Observer
+	tried  func(Outcome)
 	client *http.Client
 }
 
-// NewSender returns a sender of what r records.
-func NewSender(c Config, s *store.Store, blobs blob.Store, r *Recorder, log *slog.Logger, count Observer) *Sender {
+// NewSender returns a sender of what r records. tried is called after each try.
+func NewSender(c Config, s *store.Store, blobs blob.Store, r *Recorder, log *slog.Logger, tried func(Outcome)) *Sender {
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
-	return &Sender{config: c, store: s, queue: r.queue, blobs: blobs, now: r.now, log: log, count: count,
+	return &Sender{config: c, store: s, queue: r.queue, blobs: blobs, now: r.now, log: log, tried: tried,
 		// The operator has named the address. A redirect must not get the token.
 		client: &http.Client{Timeout: tryTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
@@ -100,7 +97,7 @@ func (s *Sender) Handle(ctx context.Context, t queue.Task) error {
 		s.log.ErrorContext(ctx, "gave up telling the CDN what to forget; purge it by hand", "video", p.video, "reason", p.reason, "tries", p.tries+1, "err", err)
 		return s.finish(ctx, p, OutcomeFailed)
 	}
-	s.count.CDNPurged(OutcomeRetry)
+	s.tried(OutcomeRetry)
 	pause := retryPause(p.tries + 1)
 	s.log.WarnContext(ctx, "the CDN could not be told what to forget; it is told again", "video", p.video, "reason", p.reason, "again", pause.String(), "err", err)
 	if err := s.store.InTx(ctx, func(tx *store.Tx) error { return countTry(ctx, tx, p.id) }); err != nil {
@@ -119,7 +116,7 @@ func (s *Sender) finish(ctx context.Context, p purge, o Outcome) error {
 		return s.queue.Complete(ctx, tx)
 	})
 	if err == nil {
-		s.count.CDNPurged(o)
+		s.tried(o)
 	}
 	return err
 }

@@ -134,9 +134,9 @@ func (s *Service) start(ctx context.Context, storage Storage, lanes []store.Impo
 
 // tryAndCount is tryImport for the metrics. A panic of it ends nothing else: the claim ends by itself.
 func (s *Service) tryAndCount(ctx context.Context, storage Storage, claimed store.Import) {
-	s.count.ImportStarted()
+	s.started()
 	outcome := OutcomeWaiting
-	defer func() { s.count.ImportEnded(outcome) }()
+	defer func() { s.ended(outcome) }()
 	panics.Log(ctx, s.log, "fetching a file panicked", func() { outcome = s.tryImport(ctx, storage, claimed) })
 }
 

@@ -35,13 +35,6 @@ const (
 // Outcomes lists all of them.
 var Outcomes = []Outcome{OutcomeCompleted, OutcomeRetry, OutcomeWaiting, OutcomeFailed}
 
-// Observer is told what an operator wants to count.
-type Observer interface {
-	ImportStarted()
-	ImportEnded(Outcome)
-	VideoFinished(s video.Status, f *video.Failure)
-}
-
 // Storage stores files part by part, so that any process can continue one.
 type Storage interface {
 	// Open returns what is stored of a file; nil if that is nothing.
@@ -69,24 +62,28 @@ type Parts struct {
 	Leases   *uploads.Leases
 	Now      func() time.Time
 	Log      *slog.Logger
-	Observer Observer
+	Started  func()                             // called when the fetch of a file begins
+	Ended    func(Outcome)                      // called when it ends
+	Finished func(video.Status, *video.Failure) // called for each video whose import failed
 	// Client replaces the client that the guard makes, for tests.
 	Client *outbound.Client
 }
 
 // Service fetches files.
 type Service struct {
-	config  Config
-	store   *store.Store
-	rows    store.Imports
-	guard   *outbound.Guard
-	client  *outbound.Client
-	uploads *uploads.Service
-	leases  *uploads.Leases
-	now     func() time.Time
-	log     *slog.Logger
-	count   Observer
-	wake    chan struct{}
+	config   Config
+	store    *store.Store
+	rows     store.Imports
+	guard    *outbound.Guard
+	client   *outbound.Client
+	uploads  *uploads.Service
+	leases   *uploads.Leases
+	now      func() time.Time
+	log      *slog.Logger
+	started  func()
+	ended    func(Outcome)
+	finished func(video.Status, *video.Failure)
+	wake     chan struct{}
 
 	mu      sync.Mutex
 	running map[video.Tenant]int
@@ -101,7 +98,7 @@ func New(c Config, p Parts) *Service {
 	c.Timing = c.Timing.withDefaults()
 	s := &Service{
 		config: c, store: p.Store, rows: store.ImportsOf(p.Store), guard: p.Guard, client: p.Client, uploads: p.Uploads, leases: p.Leases,
-		now: p.Now, log: p.Log, count: p.Observer, wake: make(chan struct{}, 1), running: map[video.Tenant]int{},
+		now: p.Now, log: p.Log, started: p.Started, ended: p.Ended, finished: p.Finished, wake: make(chan struct{}, 1), running: map[video.Tenant]int{},
 	}
 	if s.client == nil {
 		s.client = outbound.NewClient(p.Guard, outbound.Options{Redirects: maxRedirects})

@@ -179,7 +179,7 @@ func (s *Service) fail(ctx context.Context, f *fetch, claimed store.Import, why 
 	}
 	if failed {
 		s.log.InfoContext(ctx, "a file could not be fetched", "video", claimed.Video, "host", hostOf(claimed.URL), "code", why.Code, "err", cause)
-		s.count.VideoFinished(video.Fail, why)
+		s.finished(video.Fail, why)
 	}
 	return OutcomeFailed
 }

@@ -45,26 +45,20 @@ type Config struct {
 	PurgeClock     func() time.Time // nil: there is no CDN
 }
 
-// ImportObserver ignores imports.
-type ImportObserver struct{}
-
-func (ImportObserver) ImportStarted()                             {}
-func (ImportObserver) ImportEnded(imports.Outcome)                {}
-func (ImportObserver) VideoFinished(video.Status, *video.Failure) {}
-
 // finished ignores that a video became ready or failed.
 func finished(video.Status, *video.Failure) {}
 
 // Parts are what the services stand on.
 type Parts struct {
-	Store    *store.Store
-	Queue    queue.Queue
-	Blobs    blob.Store
-	Log      *slog.Logger     // nil: nothing is logged
-	Observer imports.Observer // nil: nothing is counted
-	Now      func() time.Time // nil: the clock of the database
-	Hook     failpoint.Hook
-	Release  func() bool // releases disk space for deletions; nil: there is none
+	Store         *store.Store
+	Queue         queue.Queue
+	Blobs         blob.Store
+	Log           *slog.Logger          // nil: nothing is logged
+	ImportStarted func()                // nil: nothing is counted
+	ImportEnded   func(imports.Outcome) // nil: the same
+	Now           func() time.Time      // nil: the clock of the database
+	Hook          failpoint.Hook
+	Release       func() bool // releases disk space for deletions; nil: there is none
 }
 
 // Services are all services. Tests call the methods of the embedded ones directly.
@@ -96,8 +90,11 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	if p.Observer == nil {
-		p.Observer = ImportObserver{}
+	if p.ImportStarted == nil {
+		p.ImportStarted = func() {}
+	}
+	if p.ImportEnded == nil {
+		p.ImportEnded = func(imports.Outcome) {}
 	}
 	s := &Services{Clock: &clock.Clock{Local: p.Now}}
 	if p.Now == nil {
@@ -129,7 +126,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 		return nil, err
 	}
 	s.Imports = imports.New(imports.Config{Max: c.MaxImports, Timing: c.ImportTiming}, imports.Parts{
-		Store: p.Store, Guard: guard, Uploads: s.Uploads, Leases: s.Leases, Now: now, Log: p.Log, Observer: p.Observer,
+		Store: p.Store, Guard: guard, Uploads: s.Uploads, Leases: s.Leases, Now: now, Log: p.Log, Started: p.ImportStarted, Ended: p.ImportEnded, Finished: finished,
 	})
 	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale}, catalog.Parts{
 		Store: p.Store, Keys: s.Signing, Uploads: s.Uploads, Imports: s.Imports, Passes: s.Passes, Now: now,

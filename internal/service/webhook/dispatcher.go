@@ -49,12 +49,6 @@ const (
 // unwritable is what the log says of a message that could not be made.
 const unwritable = "Spool could not write the message."
 
-// Observer is told of each try.
-type Observer interface {
-	// WebhookTried is told how a try to deliver an event ended, and how long it took; -1: that is not known.
-	WebhookTried(o Outcome, took time.Duration)
-}
-
 // Dispatcher delivers events to webhooks.
 type Dispatcher struct {
 	store   *store.Store
@@ -66,7 +60,7 @@ type Dispatcher struct {
 	timeout time.Duration
 	now     func() time.Time
 	log     *slog.Logger
-	count   Observer
+	tried   func(Outcome, time.Duration)
 }
 
 // NewDispatcher returns a dispatcher for the webhooks of a service. Its tasks are those of Enqueue.
@@ -75,7 +69,7 @@ func NewDispatcher(s *store.Store, q queue.Queue, svc *Service, c Config, log *s
 		c.Timeout = tryTimeout
 	}
 	return &Dispatcher{
-		store: s, queue: q, rows: svc.rows, sign: svc.sign, plan: svc.plan, timeout: c.Timeout, now: svc.now, log: log, count: svc.count,
+		store: s, queue: q, rows: svc.rows, sign: svc.sign, plan: svc.plan, timeout: c.Timeout, now: svc.now, log: log, tried: svc.tried,
 		client: outbound.NewClient(svc.guard, outbound.Options{Timeout: c.Timeout, MaxBody: maxResponse, IdleConns: 256}),
 	}
 }
@@ -128,7 +122,7 @@ func (d *Dispatcher) Handle(ctx context.Context, t queue.Task) error {
 	if err := d.record(context.WithoutCancel(ctx), r); err != nil {
 		return err
 	}
-	d.count.WebhookTried(r.outcome, time.Duration(r.Attempt.Milliseconds)*time.Millisecond)
+	d.tried(r.outcome, time.Duration(r.Attempt.Milliseconds)*time.Millisecond)
 	if r.State != store.DeliveryPending {
 		return nil
 	}

@@ -85,6 +85,6 @@ func (s *Service) conclude(ctx context.Context, d store.Delivery, a store.Delive
 	if err := s.store.InTx(ctx, func(tx *store.Tx) error { return tx.Conclude(ctx, c) }); err != nil {
 		return err
 	}
-	s.count.WebhookTried(outcome, -1) // how long it took is what a client says
+	s.tried(outcome, -1) // how long it took is what a client says
 	return nil
 }

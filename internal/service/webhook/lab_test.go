@@ -51,7 +51,7 @@ type counts struct {
 	all map[webhook.Outcome]int
 }
 
-func (c *counts) WebhookTried(o webhook.Outcome, _ time.Duration) {
+func (c *counts) add(o webhook.Outcome, _ time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all == nil {
@@ -133,7 +133,7 @@ func newLab(t testing.TB, c webhook.Config, st *store.Store, err error) *lab {
 		return q
 	}
 	webhook.Enqueue(st, l.queue())
-	l.Service = webhook.New(st, guard, api.WebhookBody, c, time.Now, &l.counts)
+	l.Service = webhook.New(st, guard, api.WebhookBody, c, time.Now, l.counts.add)
 	return l
 }
 

@@ -68,20 +68,21 @@ type Service struct {
 	sign  signer
 	now   func() time.Time
 	plan  schedule
-	count Observer
+	tried func(Outcome, time.Duration)
 	space func(context.Context) error
 	// release gives up disk space that is held for deletions; nil: there is none.
 	release func() bool
 }
 
-// New returns the webhooks of a database. body writes the messages.
-func New(s *store.Store, g *outbound.Guard, body Body, c Config, now func() time.Time, o Observer) *Service {
+// New returns the webhooks of a database. body writes the messages. tried is called after each try to
+// deliver an event, with how long it took; -1: that is not known.
+func New(s *store.Store, g *outbound.Guard, body Body, c Config, now func() time.Time, tried func(Outcome, time.Duration)) *Service {
 	rows := store.WebhooksOf(s)
 	rows.UseClock(now)
 	if c.Space == nil {
 		c.Space = func(context.Context) error { return nil }
 	}
-	return &Service{store: s, rows: rows, guard: g, sign: signer{rows: rows, body: body}, now: now, plan: newSchedule(c.RetryFactor), count: o, space: c.Space, release: c.Release}
+	return &Service{store: s, rows: rows, guard: g, sign: signer{rows: rows, body: body}, now: now, plan: newSchedule(c.RetryFactor), tried: tried, space: c.Space, release: c.Release}
 }
 
 func view(h store.Webhook) Webhook {

@@ -33,18 +33,13 @@ type rig struct {
 	key      string       // has all scopes
 }
 
-// uncounted does not count deliveries.
-type uncounted struct{}
-
-func (uncounted) WebhookTried(webhook.Outcome, time.Duration) {}
-
 // newRig returns a rig whose API has these settings.
 func newRig(t *testing.T, c Config, options ...func(*servicetest.Config)) *rig {
 	t.Helper()
 	r := &rig{Rig: servicetest.New(t, options...)}
 	guard, err := outbound.NewGuard()
 	r.Must(err)
-	r.webhooks = webhook.New(r.Store, guard, WebhookBody, webhook.Config{}, r.Now, uncounted{})
+	r.webhooks = webhook.New(r.Store, guard, WebhookBody, webhook.Config{}, r.Now, func(webhook.Outcome, time.Duration) {})
 	disk := func() (system.Disk, error) { return system.Disk{Free: 1 << 30, Size: 1 << 40}, nil }
 	r.api = New(Services{
 		Keys: r.Keys, Catalog: r.Catalog, Uploads: r.Uploads, Deleter: r.Deleter, Tenants: r.Tenants, Webhooks: r.webhooks,

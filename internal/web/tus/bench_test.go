@@ -157,7 +157,7 @@ func (b *bench) serve(storage tus.Storage) {
 		Uploads:        uploads.Config{URLTTL: time.Hour, MaxBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit},
 		AbandonedAfter: time.Hour, MinFree: 1,
 		MaxImports: 16, OutboundAllow: []string{originAddress}, ImportTiming: b.timing,
-	}, servicetest.Parts{Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs, Observer: &b.tries, Now: b.now})
+	}, servicetest.Parts{Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs, ImportStarted: b.tries.start, ImportEnded: b.tries.end, Now: b.now})
 	b.must(err)
 	secret, _, err := b.Keys.Create(b.t.Context(), auth.Key{})
 	b.must(err)

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/service/imports"
-	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -37,19 +36,18 @@ var impatient = imports.Timing{
 
 // tries counts the tries to fetch a file.
 type tries struct {
-	servicetest.ImportObserver
 	mu                   sync.Mutex
 	running, most, ended int
 }
 
-func (t *tries) ImportStarted() {
+func (t *tries) start() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.running++
 	t.most = max(t.most, t.running)
 }
 
-func (t *tries) ImportEnded(imports.Outcome) {
+func (t *tries) end(imports.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.running--
