@@ -123,16 +123,6 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_ = tx.RemoveResolution(ctx, "r")
 	_ = tx.RemoveVideo(ctx, "a")
 	_ = tx.ExtendUpload(ctx, "a", now)
-	_, _ = s.APIKeys().ByHash(ctx, "hash")
-	_, _ = s.APIKeys().ByID(ctx, []string{"a", "b"})
-	_ = tx.revokeKey(ctx, "key", now)
-	if _, err := tx.Exec(ctx, "insert key", insertKey, Key{ID: "maker", Tenant: "t", Hash: "maker", CreatedAt: now}.columns()...); err == nil {
-		_, _ = tx.insertMade(ctx, Key{ID: "made", Tenant: "t", MadeBy: "maker", CreatedAt: now}, 10, 10)
-	}
-	_ = tx.revokeKeyOf(ctx, "t", "key", now)
-	for _, after := range []video.Cursor{{}, {CreatedAt: now, ID: "x"}} {
-		_, _ = s.APIKeys().Of(ctx, "t", after, 10)
-	}
 	_, _ = TenantsIn(tx).Page(ctx, "a", 10, now)
 	everyWebhookStatement(ctx, s, tx, now)
 	everyImportStatement(ctx, s, tx, now)

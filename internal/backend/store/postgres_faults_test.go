@@ -153,7 +153,6 @@ func calls(ctx context.Context, st *store.Store) map[string]func() error {
 			_, _, err := st.Videos(ctx, video.DefaultTenant, video.Filter{Labels: []video.Label{{Key: "a", Value: "x"}}}, video.Cursor{}, 1)
 			return err
 		},
-		"Keys": func() error { _, err := st.APIKeys().List(ctx); return err },
 		"InTx": func() error { return insert(ctx, st, someVideo("b")) },
 	}
 }

@@ -156,9 +156,9 @@ func (t *Tx) addCounts(ctx context.Context, tenant video.Tenant, c counts) error
 	return err
 }
 
-// lockTenant makes the row of a tenant, if there is none, and keeps it from others until the end of the
+// LockTenant makes the row of a tenant, if there is none, and keeps it from others until the end of the
 // transaction.
-func (t *Tx) lockTenant(ctx context.Context, name video.Tenant) error {
+func (t *Tx) LockTenant(ctx context.Context, name video.Tenant) error {
 	_, err := t.Exec(ctx, "lock tenant", `
 		INSERT INTO tenant (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name`, name)
 	return err

@@ -77,7 +77,7 @@ func (w Webhooks) Insert(ctx context.Context, h Webhook, secret string, most int
 	err = w.s.InTx(ctx, func(tx *Tx) error {
 		inserted = false
 		// Of two requests for the last place, one waits here for the other.
-		if err := tx.lockTenant(ctx, h.Tenant); err != nil {
+		if err := tx.LockTenant(ctx, h.Tenant); err != nil {
 			return err
 		}
 		var n int

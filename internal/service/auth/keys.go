@@ -39,14 +39,14 @@ const keyPrefix = "spool_"
 
 // Keys are the API keys.
 type Keys struct {
-	rows store.APIKeys
+	rows rows
 	now  func() time.Time
 	log  *slog.Logger
 }
 
 // NewKeys returns the API keys in a database.
 func NewKeys(s *store.Store, now func() time.Time, log *slog.Logger) *Keys {
-	return &Keys{rows: s.APIKeys(), now: now, log: log}
+	return &Keys{rows: rows{s}, now: now, log: log}
 }
 
 // Authenticate finds the actor behind an API key. An empty secret is missing_api_key; an unknown,
@@ -56,7 +56,7 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (Actor, error) {
 		return Actor{}, &video.Error{Kind: video.Unauthenticated, Code: "missing_api_key", Msg: "Send your API key in the header X-API-KEY."}
 	}
 	hash := hashKey(secret)
-	row, err := k.rows.ByHash(ctx, hash)
+	row, err := keyByHash(ctx, k.rows.store.Queries, hash)
 	if video.KindOf(err) == video.NotFound || err == nil && !k.valid(row, hash) {
 		return Actor{}, invalidKey()
 	}
@@ -70,18 +70,18 @@ func invalidKey() *video.Error {
 	return &video.Error{Kind: video.Unauthenticated, Code: "invalid_api_key", Msg: "This API key is unknown, revoked or expired."}
 }
 
-func (k *Keys) valid(row store.Key, hash string) bool {
+func (k *Keys) valid(row keyRow, hash string) bool {
 	return subtle.ConstantTimeCompare([]byte(row.Hash), []byte(hash)) == 1 && k.inForce(row)
 }
 
 // inForce reports whether a key is neither revoked nor expired.
-func (k *Keys) inForce(row store.Key) bool {
+func (k *Keys) inForce(row keyRow) bool {
 	return row.RevokedAt.IsZero() && (row.ExpiresAt.IsZero() || k.now().Before(row.ExpiresAt))
 }
 
 // Valid reports which of the keys with these IDs are neither revoked nor expired. It takes one query.
 func (k *Keys) Valid(ctx context.Context, ids []string) (map[string]bool, error) {
-	rows, err := k.rows.ByID(ctx, ids)
+	rows, err := keysByID(ctx, k.rows.store.Queries, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func hashKey(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func scopesOf(row store.Key) []Scope {
+func scopesOf(row keyRow) []Scope {
 	all := make([]Scope, len(row.Scopes))
 	for i, s := range row.Scopes {
 		all[i] = Scope(s)
@@ -115,7 +115,7 @@ func (k *Keys) Create(ctx context.Context, key Key) (secret string, created Key,
 	if err != nil {
 		return secret, created, err
 	}
-	return secret, created, k.rows.Insert(ctx, row)
+	return secret, created, k.rows.insert(ctx, row)
 }
 
 func newSecret() string {
@@ -125,7 +125,7 @@ func newSecret() string {
 }
 
 // newKey fills in the defaults of a key, and returns it with its row.
-func (k *Keys) newKey(key Key, secret string) (Key, store.Key, error) {
+func (k *Keys) newKey(key Key, secret string) (Key, keyRow, error) {
 	if len(key.Scopes) == 0 {
 		key.Scopes = Scopes
 	}
@@ -133,10 +133,10 @@ func (k *Keys) newKey(key Key, secret string) (Key, store.Key, error) {
 		key.Tenant = video.DefaultTenant
 	}
 	if err := checkKey(key, k.now()); err != nil {
-		return Key{}, store.Key{}, err
+		return Key{}, keyRow{}, err
 	}
 	key.ID, key.CreatedAt = uuid.Must(uuid.NewV7()).String(), k.now().UTC().Truncate(time.Millisecond) // as rows keep it
-	row := store.Key{ID: key.ID, Name: key.Name, Tenant: key.Tenant, Hash: hashKey(secret), CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt, MadeBy: key.MadeBy}
+	row := keyRow{ID: key.ID, Name: key.Name, Tenant: key.Tenant, Hash: hashKey(secret), CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt, MadeBy: key.MadeBy}
 	for _, s := range key.Scopes {
 		row.Scopes = append(row.Scopes, string(s))
 	}
@@ -172,7 +172,7 @@ func (k *Keys) Bootstrap(ctx context.Context, secret string) (made string, err e
 	if secret != "" {
 		return "", k.adoptSetting(ctx, secret)
 	}
-	keys, err := k.rows.List(ctx)
+	keys, err := allKeys(ctx, k.rows.store.Queries)
 	if err != nil || len(keys) > 0 {
 		return "", err
 	}
@@ -187,7 +187,7 @@ func (k *Keys) adoptSetting(ctx context.Context, secret string) error {
 	if err != nil {
 		return err
 	}
-	if err := k.rows.Adopt(ctx, row); err != nil {
+	if err := k.rows.adopt(ctx, row); err != nil {
 		return err
 	}
 	switch _, err := k.Authenticate(ctx, secret); {
@@ -201,7 +201,7 @@ func (k *Keys) adoptSetting(ctx context.Context, secret string) error {
 
 // List returns all keys, oldest first.
 func (k *Keys) List(ctx context.Context) ([]Key, error) {
-	rows, err := k.rows.List(ctx)
+	rows, err := allKeys(ctx, k.rows.store.Queries)
 	if err != nil {
 		return nil, err
 	}
@@ -212,11 +212,11 @@ func (k *Keys) List(ctx context.Context) ([]Key, error) {
 	return all, nil
 }
 
-func viewKey(r store.Key) Key {
+func viewKey(r keyRow) Key {
 	return Key{ID: r.ID, Name: r.Name, Tenant: r.Tenant, Scopes: scopesOf(r), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, RevokedAt: r.RevokedAt, MadeBy: r.MadeBy}
 }
 
 // Revoke makes a key invalid at once.
 func (k *Keys) Revoke(ctx context.Context, id string) error {
-	return k.rows.Revoke(ctx, id, k.now())
+	return k.rows.revoke(ctx, id, k.now())
 }

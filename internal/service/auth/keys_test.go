@@ -72,13 +72,17 @@ func TestKeysAreStoredHashed(t *testing.T) {
 	b := servicetest.New(t)
 	secret, _, err := b.Keys.Create(t.Context(), auth.Key{})
 	b.Must(err)
-	rows, err := b.Store.APIKeys().List(t.Context())
+	rows, err := b.Store.Reader().QueryContext(t.Context(), `SELECT id, hash FROM api_key`)
 	b.Must(err)
-	for _, r := range rows {
-		if strings.Contains(r.Hash, secret) || strings.Contains(secret, r.Hash) || len(r.Hash) != 64 {
-			t.Errorf("key %s is stored as %q", r.ID, r.Hash)
+	defer rows.Close()
+	for rows.Next() {
+		var id, hash string
+		b.Must(rows.Scan(&id, &hash))
+		if strings.Contains(hash, secret) || strings.Contains(secret, hash) || len(hash) != 64 {
+			t.Errorf("key %s is stored as %q", id, hash)
 		}
 	}
+	b.Must(rows.Err())
 }
 
 func TestCreateKeyRefusesNonsense(t *testing.T) {

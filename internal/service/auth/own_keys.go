@@ -66,7 +66,7 @@ func (k *Keys) CreateOwn(ctx context.Context, by Actor, d KeyDraft) (secret stri
 	if err != nil {
 		return "", Key{}, err
 	}
-	inserted, err := k.rows.InsertMade(ctx, row, MaxMadeKeys, keptMadeKeys)
+	inserted, err := k.rows.insertMade(ctx, row, MaxMadeKeys, keptMadeKeys)
 	switch {
 	case video.KindOf(err) == video.NotFound: // the actor's key was revoked since the request began
 		err = invalidKey()
@@ -86,7 +86,7 @@ func (k *Keys) ListOwn(ctx context.Context, by Actor, after video.Cursor, limit 
 	if err := by.Require(Admin); err != nil {
 		return KeyPage{}, err
 	}
-	rows, err := k.rows.Of(ctx, by.Tenant, after, limit+1)
+	rows, err := keysOfTenant(ctx, k.rows.store.Queries, by.Tenant, after, limit+1)
 	if err != nil {
 		return KeyPage{}, err
 	}
@@ -107,7 +107,7 @@ func (k *Keys) RevokeOwn(ctx context.Context, by Actor, id string) error {
 	if err := by.Require(Admin); err != nil {
 		return err
 	}
-	if err := k.rows.RevokeOf(ctx, by.Tenant, id, k.now()); err != nil {
+	if err := k.rows.revokeOf(ctx, by.Tenant, id, k.now()); err != nil {
 		return err
 	}
 	k.log.InfoContext(ctx, "an API key was revoked over the API", "key", id, "tenant", by.Tenant, "by", by.KeyID)

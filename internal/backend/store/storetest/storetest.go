@@ -42,7 +42,6 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"removal", removalTests()},
 		{"steps", stepTests()},
 		{"reports", reportTests()},
-		{"keys", keyTests()},
 		{"signing keys", signingKeyTests()},
 		{"tenants", tenantTests()},
 		{"events", eventTests()},

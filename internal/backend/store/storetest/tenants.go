@@ -133,10 +133,7 @@ func testMinutes(t *testing.T, st *store.Store) {
 func testLimits(t *testing.T, st *store.Store) {
 	ctx := t.Context()
 	stored(t, st, video.PendingUpload, "720p")
-	key := store.Key{ID: "k", Name: "n", Tenant: "zoo", Hash: "h", CreatedAt: noon}
-	if err := st.APIKeys().Insert(ctx, key); err != nil {
-		t.Fatal(err)
-	}
+	change(t, st, func(tx *store.Tx) error { return tx.LockTenant(ctx, "zoo") }) // as a new key does
 	limits := video.Limits{Videos: 1, Bytes: 1 << 40, MinutesPerDay: 2.5, InWork: 4}
 	for _, name := range []video.Tenant{"acme", video.DefaultTenant} {
 		change(t, st, func(tx *store.Tx) error { return store.TenantsIn(tx).SetLimits(ctx, name, limits) })

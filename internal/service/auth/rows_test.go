@@ -1,7 +1,9 @@
-package storetest
+package auth
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,13 +12,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/internal/backend/store/storetest"
 	"github.com/spool-video/spool/internal/video"
 )
 
-func keyTests() []test {
-	return []test{
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// noon is a time that the store can keep exactly.
+var noon = time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func TestKeyRows(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		run  func(*testing.T, *store.Store)
+	}{
 		{"a key reads back as it was stored", keyReadsBack},
-		{"keys are found by their ids", keysByID},
+		{"keys are found by their ids", testKeysByID},
 		{"keys are listed oldest first", keysAreListed},
 		{"an unknown hash is not found", unknownHash},
 		{"a hash or an id can be used once", keysAreUnique},
@@ -25,28 +38,60 @@ func keyTests() []test {
 		{"a tenant's keys are listed page by page", keysOfATenant},
 		{"a tenant revokes its own keys", ownKeyIsRevoked},
 		{"keys that keys make are few", keysAreMade},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Each(t, tt.run)
+		})
 	}
 }
 
-func newKey(n int) store.Key {
-	return store.Key{
+func TestKeysAreFoundByAnIndex(t *testing.T) {
+	t.Parallel()
+	storetest.WantIndexes(t, func(tx *store.Tx) error {
+		ctx, q := t.Context(), tx.Queries
+		maker := keyRow{ID: "maker", Tenant: "t", Hash: "maker", CreatedAt: noon}
+		_, err := tx.Exec(ctx, "insert key", insertKey, maker.columns()...)
+		_, errHash := keyByHash(ctx, q, "hash")
+		_, errIDs := keysByID(ctx, q, []string{"a", "b"})
+		_, errMade := insertMade(ctx, tx, keyRow{ID: "made", Tenant: "t", Hash: "made", MadeBy: "maker", CreatedAt: noon}, 10, 10)
+		_, errFirst := keysOfTenant(ctx, q, "t", video.Cursor{}, 10)
+		_, errNext := keysOfTenant(ctx, q, "t", video.Cursor{CreatedAt: noon, ID: "x"}, 10)
+		if video.KindOf(errHash) == video.NotFound {
+			errHash = nil
+		}
+		return errors.Join(err, errHash, errIDs, errMade, errFirst, errNext, revokeKeyOf(ctx, tx, "t", "made", noon), revokeKey(ctx, tx, "maker", noon))
+	})
+}
+
+// wantCode checks that err is an error of ours with this code.
+func wantCode(t *testing.T, err error, kind video.Kind, code string) {
+	t.Helper()
+	e, ok := errors.AsType[*video.Error](err)
+	if !ok || e.Kind != kind || e.Code != code {
+		t.Errorf("error = %v, want %s (%s)", err, code, kind)
+	}
+}
+
+func newKey(n int) keyRow {
+	return keyRow{
 		ID: fmt.Sprintf("key%d", n), Name: fmt.Sprintf("Key no. %d 🔑", n), Tenant: "acme",
 		Scopes: []string{"read"}, Hash: fmt.Sprintf("%064x", n), CreatedAt: noon.Add(time.Duration(n) * time.Second),
 	}
 }
 
-func insertKeys(t *testing.T, st *store.Store, keys ...store.Key) {
+func insertKeys(t *testing.T, st *store.Store, keys ...keyRow) {
 	t.Helper()
 	for _, k := range keys {
-		if err := st.APIKeys().Insert(t.Context(), k); err != nil {
+		if err := (rows{st}).insert(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func wantKeys(t *testing.T, st *store.Store, want ...store.Key) {
+func wantKeys(t *testing.T, st *store.Store, want ...keyRow) {
 	t.Helper()
-	got, err := st.APIKeys().List(t.Context())
+	got, err := allKeys(t.Context(), st.Queries)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,28 +106,28 @@ func keyReadsBack(t *testing.T, st *store.Store) {
 	rich.Scopes = []string{"read", "write", "delete"}
 	rich.ExpiresAt, rich.RevokedAt, rich.MadeBy = noon.Add(time.Hour), noon.Add(time.Minute), bare.ID
 	insertKeys(t, st, bare, rich)
-	for _, want := range []store.Key{bare, rich} {
-		got, err := st.APIKeys().ByHash(t.Context(), want.Hash)
+	for _, want := range []keyRow{bare, rich} {
+		got, err := keyByHash(t.Context(), st.Queries, want.Hash)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("ByHash: %v (-want +got):\n%s", err, diff)
 		}
 	}
 }
 
-func keysByID(t *testing.T, st *store.Store) {
+func testKeysByID(t *testing.T, st *store.Store) {
 	first, second, third := newKey(1), newKey(2), newKey(3)
 	insertKeys(t, st, first, second, third)
 	for _, tt := range []struct {
 		ids  []string
-		want []store.Key
+		want []keyRow
 	}{
 		{nil, nil},
 		{[]string{"nobody"}, nil},
-		{[]string{second.ID}, []store.Key{second}},
-		{[]string{third.ID, "nobody", first.ID, first.ID}, []store.Key{first, third}},
+		{[]string{second.ID}, []keyRow{second}},
+		{[]string{third.ID, "nobody", first.ID, first.ID}, []keyRow{first, third}},
 	} {
-		got, err := st.APIKeys().ByID(t.Context(), tt.ids)
-		slices.SortFunc(got, func(a, b store.Key) int { return strings.Compare(a.ID, b.ID) })
+		got, err := keysByID(t.Context(), st.Queries, tt.ids)
+		slices.SortFunc(got, func(a, b keyRow) int { return strings.Compare(a.ID, b.ID) })
 		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 			t.Errorf("ByID(%q): %v (-want +got):\n%s", tt.ids, err, diff)
 		}
@@ -99,9 +144,9 @@ func keysAreListed(t *testing.T, st *store.Store) {
 func unknownHash(t *testing.T, st *store.Store) {
 	insertKeys(t, st, newKey(1))
 	for _, hash := range []string{"", newKey(2).Hash, "%"} {
-		k, err := st.APIKeys().ByHash(t.Context(), hash)
+		k, err := keyByHash(t.Context(), st.Queries, hash)
 		wantCode(t, err, video.NotFound, "key_not_found")
-		if diff := cmp.Diff(store.Key{}, k); diff != "" {
+		if diff := cmp.Diff(keyRow{}, k); diff != "" {
 			t.Errorf("a key that is not there has contents: %s", diff)
 		}
 	}
@@ -112,8 +157,8 @@ func keysAreUnique(t *testing.T, st *store.Store) {
 	k, sameHash, sameID := newKey(1), newKey(2), newKey(3)
 	sameHash.Hash, sameID.ID = k.Hash, k.ID
 	insertKeys(t, st, k)
-	for _, other := range []store.Key{sameHash, sameID} {
-		if err := st.APIKeys().Insert(ctx, other); err == nil {
+	for _, other := range []keyRow{sameHash, sameID} {
+		if err := (rows{st}).insert(ctx, other); err == nil {
 			t.Errorf("key %+v was stored beside %+v", other, k)
 		}
 	}
@@ -125,77 +170,16 @@ func keyIsRevoked(t *testing.T, st *store.Store) {
 	k, other := newKey(1), newKey(2)
 	insertKeys(t, st, k, other)
 	for i := range 2 { // the second time keeps the time of the first
-		if err := st.APIKeys().Revoke(ctx, k.ID, noon.Add(time.Duration(i)*time.Hour)); err != nil {
+		if err := (rows{st}).revoke(ctx, k.ID, noon.Add(time.Duration(i)*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	k.RevokedAt = noon
 	wantKeys(t, st, k, other)
 
-	err := st.APIKeys().Revoke(ctx, "nobody", noon)
+	err := (rows{st}).revoke(ctx, "nobody", noon)
 	wantCode(t, err, video.NotFound, "key_not_found")
 	wantKeys(t, st, k, other)
-}
-
-func signingKeyTests() []test {
-	return []test{
-		{"signing keys are listed newest first", signingKeysAreListed},
-		{"a signing key is deleted", signingKeyIsForgotten},
-		{"the id of a signing key can be used once", signingKeysAreUnique},
-	}
-}
-
-func newSigningKey(n int) store.SigningKey {
-	secret := make([]byte, 32)
-	for i := range secret {
-		secret[i] = byte(n + i*8) // zero bytes and bytes that are no text included
-	}
-	return store.SigningKey{ID: fmt.Sprintf("s%d", n), Secret: secret, CreatedAt: noon.Add(time.Duration(n) * time.Millisecond)}
-}
-
-func insertSigningKey(t *testing.T, st *store.Store, k store.SigningKey) {
-	t.Helper()
-	change(t, st, func(tx *store.Tx) error { return tx.InsertSigningKey(t.Context(), k) })
-}
-
-func wantSigningKeys(t *testing.T, st *store.Store, want ...store.SigningKey) {
-	t.Helper()
-	got, err := st.SigningKeys(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("signing keys (-want +got):\n%s", diff)
-	}
-}
-
-func signingKeysAreListed(t *testing.T, st *store.Store) {
-	wantSigningKeys(t, st)
-	old, middle, young := newSigningKey(0), newSigningKey(1), newSigningKey(2)
-	for _, k := range []store.SigningKey{middle, young, old} {
-		insertSigningKey(t, st, k)
-	}
-	wantSigningKeys(t, st, young, middle, old)
-}
-
-func signingKeyIsForgotten(t *testing.T, st *store.Store) {
-	old, young := newSigningKey(0), newSigningKey(1)
-	insertSigningKey(t, st, old)
-	insertSigningKey(t, st, young)
-	for range 2 { // forgetting it again is no error
-		change(t, st, func(tx *store.Tx) error { return tx.RemoveSigningKey(t.Context(), young.ID) })
-		wantSigningKeys(t, st, old)
-	}
-}
-
-func signingKeysAreUnique(t *testing.T, st *store.Store) {
-	k, same := newSigningKey(0), newSigningKey(1)
-	same.ID = k.ID
-	insertSigningKey(t, st, k)
-	if err := st.InTx(t.Context(), func(tx *store.Tx) error { return tx.InsertSigningKey(t.Context(), same) }); err == nil {
-		t.Error("a second signing key with the same id was stored")
-	}
-	wantSigningKeys(t, st, k)
 }
 
 func keyIsAdopted(t *testing.T, st *store.Store) {
@@ -203,12 +187,12 @@ func keyIsAdopted(t *testing.T, st *store.Store) {
 	first.Name, second.Name = "setting", "setting"
 	revoked.RevokedAt = noon
 	insertKeys(t, st, other, revoked)
-	adopt := func(k store.Key) {
-		if err := st.APIKeys().Adopt(t.Context(), k); err != nil {
+	adopt := func(k keyRow) {
+		if err := (rows{st}).adopt(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
 	}
-	was := func(k store.Key, at time.Time) store.Key { k.RevokedAt = at; return k }
+	was := func(k keyRow, at time.Time) keyRow { k.RevokedAt = at; return k }
 	adopt(first)
 	adopt(first)
 	wantKeys(t, st, first, other, revoked)
@@ -216,7 +200,7 @@ func keyIsAdopted(t *testing.T, st *store.Store) {
 	wantKeys(t, st, was(first, second.CreatedAt), second, other, revoked)
 	adopt(first)
 	wantKeys(t, st, first, was(second, first.CreatedAt), other, revoked)
-	for _, k := range []store.Key{other, revoked} {
+	for _, k := range []keyRow{other, revoked} {
 		k.Name = "setting"
 		adopt(k)
 	}
@@ -229,10 +213,10 @@ func keysOfATenant(t *testing.T, st *store.Store) {
 	revoked.RevokedAt, other.Tenant = noon, "other"
 	first.ExpiresAt = noon
 	insertKeys(t, st, first, second, third, revoked, other)
-	var got []store.Key
+	var got []keyRow
 	var after video.Cursor
 	for {
-		page, err := st.APIKeys().Of(t.Context(), "acme", after, 1)
+		page, err := keysOfTenant(t.Context(), st.Queries, "acme", after, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +226,7 @@ func keysOfATenant(t *testing.T, st *store.Store) {
 		got = append(got, page...)
 		after = video.Cursor{CreatedAt: page[0].CreatedAt, ID: video.ID(page[0].ID)}
 	}
-	if diff := cmp.Diff([]store.Key{third, second, first}, got); diff != "" {
+	if diff := cmp.Diff([]keyRow{third, second, first}, got); diff != "" {
 		t.Errorf("keys of the tenant (-want +got):\n%s", diff)
 	}
 }
@@ -251,24 +235,24 @@ func ownKeyIsRevoked(t *testing.T, st *store.Store) {
 	ctx := t.Context()
 	k := newKey(1)
 	insertKeys(t, st, k)
-	wantCode(t, st.APIKeys().RevokeOf(ctx, "other", k.ID, noon), video.NotFound, "key_not_found")
+	wantCode(t, (rows{st}).revokeOf(ctx, "other", k.ID, noon), video.NotFound, "key_not_found")
 	wantKeys(t, st, k)
-	if err := st.APIKeys().RevokeOf(ctx, "acme", k.ID, noon); err != nil {
+	if err := (rows{st}).revokeOf(ctx, "acme", k.ID, noon); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, st.APIKeys().RevokeOf(ctx, "acme", k.ID, noon.Add(time.Hour)), video.NotFound, "key_not_found")
+	wantCode(t, (rows{st}).revokeOf(ctx, "acme", k.ID, noon.Add(time.Hour)), video.NotFound, "key_not_found")
 	k.RevokedAt = noon
 	wantKeys(t, st, k)
 }
 
 func keysAreMade(t *testing.T, st *store.Store) {
-	add := func(k store.Key, want bool) {
+	add := func(k keyRow, want bool) {
 		t.Helper()
-		if got, err := st.APIKeys().InsertMade(t.Context(), k, 2, 1); err != nil || got != want {
+		if got, err := (rows{st}).insertMade(t.Context(), k, 2, 1); err != nil || got != want {
 			t.Fatalf("%s was made: %t, %v; want %t", k.ID, got, err, want)
 		}
 	}
-	all := []store.Key{newKey(0), newKey(1), newKey(2), newKey(3), newKey(4)}
+	all := []keyRow{newKey(0), newKey(1), newKey(2), newKey(3), newKey(4)}
 	maker := newKey(5)
 	for i := range all[1:] {
 		all[i+1].MadeBy = maker.ID
@@ -287,11 +271,11 @@ func keysAreMade(t *testing.T, st *store.Store) {
 	other := newKey(7)
 	other.Tenant, other.MadeBy = "other", maker.ID
 	add(other, true)
-	if err := st.APIKeys().Revoke(t.Context(), maker.ID, noon); err != nil {
+	if err := (rows{st}).revoke(t.Context(), maker.ID, noon); err != nil {
 		t.Fatal(err)
 	}
 	late := newKey(8)
 	late.Tenant, late.MadeBy = "other", maker.ID
-	_, err := st.APIKeys().InsertMade(t.Context(), late, 2, 1)
+	_, err := (rows{st}).insertMade(t.Context(), late, 2, 1)
 	wantCode(t, err, video.NotFound, "key_not_found")
 }

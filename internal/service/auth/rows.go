@@ -1,0 +1,189 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// keyRow is an API key as it is stored, without its secret.
+type keyRow struct {
+	ID        string
+	Name      string
+	Tenant    video.Tenant
+	Scopes    []string
+	Hash      string // of the secret
+	CreatedAt time.Time
+	ExpiresAt time.Time // zero: never
+	RevokedAt time.Time // zero: not revoked
+	MadeBy    string    // the key that made it over the API; empty: the operator made it
+}
+
+const insertKey = `
+		INSERT INTO api_key (id, name, tenant, scopes, hash, created_at, expires_at, revoked_at, made_by)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+
+// columns are what insertKey stores.
+func (k keyRow) columns() []any {
+	return []any{k.ID, k.Name, k.Tenant, strings.Join(k.Scopes, ","), k.Hash, store.Millis(k.CreatedAt), store.Millis(k.ExpiresAt), store.Millis(k.RevokedAt), k.MadeBy}
+}
+
+// rows are the API keys of a database. Each method is a transaction of its own.
+type rows struct{ store *store.Store }
+
+// insert stores a key. A key with the same hash is an error.
+func (r rows) insert(ctx context.Context, k keyRow) error {
+	return r.store.InTx(ctx, func(tx *store.Tx) error {
+		if err := tx.LockTenant(ctx, k.Tenant); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, "insert key", insertKey, k.columns()...)
+		return err
+	})
+}
+
+// insertMade stores a key that another key makes, unless most such keys of its tenant are valid
+// already. If the other key was revoked in the meantime, it is not found. Of those that are no longer valid, it keeps
+// the newest, as many as kept says: otherwise somebody who makes and revokes keys for ever would fill the database.
+func (r rows) insertMade(ctx context.Context, k keyRow, most, kept int) (inserted bool, err error) {
+	err = r.store.InTx(ctx, func(tx *store.Tx) (err error) {
+		inserted, err = insertMade(ctx, tx, k, most, kept)
+		return err
+	})
+	return inserted && err == nil, err
+}
+
+func insertMade(ctx context.Context, tx *store.Tx, k keyRow, most, kept int) (inserted bool, err error) {
+	if err := tx.LockTenant(ctx, k.Tenant); err != nil {
+		return false, err
+	}
+	// It changes nothing, but waits for whoever is revoking the maker.
+	if valid, err := tx.Exec(ctx, "hold the maker of a key",
+		`UPDATE api_key SET made_by = made_by WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+		k.MadeBy, store.Millis(k.CreatedAt)); err != nil || valid == 0 {
+		return false, cmp.Or(err, error(keyNotFound()))
+	}
+	var n int
+	if err := tx.QueryRow(ctx, `
+		SELECT count(*) FROM api_key WHERE tenant = $1 AND made_by <> '' AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+		k.Tenant, store.Millis(k.CreatedAt)).Scan(&n); err != nil || n >= most {
+		return false, store.Wrap("count keys", err)
+	}
+	if _, err := tx.Exec(ctx, "remove old keys", `
+		DELETE FROM api_key WHERE id IN (
+			SELECT id FROM api_key WHERE tenant = $1 AND made_by <> '' AND (revoked_at IS NOT NULL OR expires_at <= $2)
+			 ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $3)`, k.Tenant, store.Millis(k.CreatedAt), kept); err != nil {
+		return false, err
+	}
+	_, err = tx.Exec(ctx, "insert key", insertKey, k.columns()...)
+	return err == nil, err
+}
+
+const selectKey = `SELECT id, name, tenant, scopes, hash, created_at, expires_at, revoked_at, made_by FROM api_key `
+
+// keysOfTenant lists at most limit keys of a tenant that are not revoked, newest first, from after on.
+func keysOfTenant(ctx context.Context, q store.Queries, tenant video.Tenant, after video.Cursor, limit int) ([]keyRow, error) {
+	where, args := `WHERE tenant = $1 AND revoked_at IS NULL`, []any{tenant, limit}
+	if after != (video.Cursor{}) {
+		where, args = where+` AND (created_at, id) < ($3, $4)`, append(args, store.Millis(after.CreatedAt), after.ID)
+	}
+	return findKeys(ctx, q, selectKey+where+` ORDER BY created_at DESC, id DESC LIMIT $2`, args...)
+}
+
+// keyByHash finds the key whose secret has this hash.
+func keyByHash(ctx context.Context, q store.Queries, hash string) (keyRow, error) {
+	keys, err := findKeys(ctx, q, selectKey+`WHERE hash = $1`, hash)
+	if err != nil {
+		return keyRow{}, err
+	}
+	if len(keys) == 0 {
+		return keyRow{}, keyNotFound()
+	}
+	return keys[0], nil
+}
+
+// keysByID returns those of the keys that exist, in no order.
+func keysByID(ctx context.Context, q store.Queries, ids []string) ([]keyRow, error) {
+	in, arg := store.IDList(1, ids)
+	return findKeys(ctx, q, selectKey+`WHERE id IN `+in, arg)
+}
+
+// keyNotFound is the answer for a key that does not exist.
+func keyNotFound() *video.Error {
+	return &video.Error{Kind: video.NotFound, Code: "key_not_found", Msg: "There is no such key."}
+}
+
+// allKeys returns all keys, oldest first.
+func allKeys(ctx context.Context, q store.Queries) ([]keyRow, error) {
+	return findKeys(ctx, q, selectKey+`ORDER BY created_at, id`)
+}
+
+func findKeys(ctx context.Context, q store.Queries, query string, args ...any) ([]keyRow, error) {
+	return store.Collect(ctx, q, "read keys", scanKey, query, args...)
+}
+
+func scanKey(row *sql.Rows) (keyRow, error) {
+	var k keyRow
+	var scopes string
+	var created, expires, revoked sql.NullInt64
+	err := row.Scan(&k.ID, &k.Name, &k.Tenant, &scopes, &k.Hash, &created, &expires, &revoked, &k.MadeBy)
+	if scopes != "" { // no scope, where Split would return an empty one
+		k.Scopes = strings.Split(scopes, ",")
+	}
+	k.CreatedAt, k.ExpiresAt, k.RevokedAt = store.FromMillis(created), store.FromMillis(expires), store.FromMillis(revoked)
+	return k, err
+}
+
+// revoke makes a key invalid from the given time on. Revoking a key twice keeps
+// the first time.
+func (r rows) revoke(ctx context.Context, id string, at time.Time) error {
+	return r.store.InTx(ctx, func(tx *store.Tx) error { return revokeKey(ctx, tx, id, at) })
+}
+
+func revokeKey(ctx context.Context, tx *store.Tx, id string, at time.Time) error {
+	n, err := tx.Exec(ctx, "revoke key",
+		`UPDATE api_key SET revoked_at = COALESCE(revoked_at, $1) WHERE id = $2`, store.Millis(at), id)
+	if err == nil && n == 0 {
+		return keyNotFound()
+	}
+	return err
+}
+
+// revokeOf makes a key of a tenant invalid from the given time on. One that is revoked already is not
+// found.
+func (r rows) revokeOf(ctx context.Context, tenant video.Tenant, id string, at time.Time) error {
+	return r.store.InTx(ctx, func(tx *store.Tx) error { return revokeKeyOf(ctx, tx, tenant, id, at) })
+}
+
+func revokeKeyOf(ctx context.Context, tx *store.Tx, tenant video.Tenant, id string, at time.Time) error {
+	n, err := tx.Exec(ctx, "revoke key",
+		`UPDATE api_key SET revoked_at = $1 WHERE id = $2 AND tenant = $3 AND revoked_at IS NULL`, store.Millis(at), id, tenant)
+	if err == nil && n == 0 {
+		return keyNotFound()
+	}
+	return err
+}
+
+// adopt makes k the only valid key of its name. If a key with the same hash
+// exists, it is not inserted again: under the same name it becomes valid even if
+// it was revoked, under another name it is left unchanged.
+func (r rows) adopt(ctx context.Context, k keyRow) error {
+	return r.store.InTx(ctx, func(tx *store.Tx) error {
+		if err := tx.LockTenant(ctx, k.Tenant); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "revoke former keys",
+			`UPDATE api_key SET revoked_at = $1 WHERE name = $2 AND hash <> $3 AND revoked_at IS NULL`,
+			store.Millis(k.CreatedAt), k.Name, k.Hash); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, "adopt key", insertKey+`
+			ON CONFLICT (hash) DO UPDATE SET revoked_at = NULL WHERE api_key.name = excluded.name`, k.columns()...)
+		return err
+	})
+}
