@@ -73,13 +73,13 @@ type Config struct {
 	MaxResolution     string             `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. A larger one gives this size."`
 	MaxUpscale        float64            `default:"2" placeholder:"N" help:"How many times its own size a video may be enlarged, at least 1. 1 forbids enlarging."`
 	Quality           string             `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
-	AdaptQuality      bool               `default:"true" negatable:"" help:"Choose the CRF of each video by how its picture compresses, so that all look equally good. It takes a trial of a few frames."`
-	Codecs            []string           `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 beside it. What is made beside H.264 is made when there is nothing else to do."`
+	AdaptQuality      bool               `default:"true" negatable:"" help:"Choose the CRF of each video so that all look equally good: simple pictures get smaller files. It takes a trial of a few frames."`
+	Codecs            []string           `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 beside it. AV1 is made when no other task waits."`
 	Encoder           string             `default:"software" placeholder:"KIND" help:"The encoder: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
 	Pictures          bool               `default:"true" negatable:"" help:"Make a storyboard, a preview, and smaller AVIF and WebP pictures of each video."`
 	MeasureQuality    bool               `default:"true" negatable:"" help:"Compare a few frames of each finished video with its source, for the report."`
-	Workers           int                `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0 means one per core."`
-	FFmpegNice        int                `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"How far ffmpeg yields to other processes, Spool's server among them, when all cores are busy: from 0 (not at all) to 19, as nice(1) counts."`
+	Workers           int                `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0: one per core."`
+	FFmpegNice        int                `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"Niceness of ffmpeg, from 0 to 19 as in nice(1): how far it yields to other processes, such as Spool's server, when all cores are busy."`
 	Sandbox           string             `default:"on" placeholder:"MODE" help:"on confines ffmpeg: it can read one file and write to one folder, without network. Use off only if the kernel does not support this."`
 	FFmpeg            string             `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
 	FFprobe           string             `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`

@@ -15,11 +15,11 @@ import (
 const (
 	MaxFilename      = 255      // characters
 	MaxTitle         = 200      // characters
-	MaxResolutions   = 100      // names, duplicates included
+	maxResolutions   = 100      // names, duplicates included
 	MaxThumbnails    = 50       // timestamps
 	MaxMetadataBytes = 16 << 10 // serialised
 	MaxKey           = 255      // characters
-	MaxCodecs        = 10       // names, duplicates included
+	maxCodecs        = 10       // names, duplicates included
 )
 
 // Draft is a request for a new video.
@@ -40,8 +40,8 @@ type Draft struct {
 	Codecs []Codec `json:",omitempty"`
 }
 
-// CheckFilename returns what is wrong with a file name.
-func CheckFilename(s string) []Fault {
+// checkFilename returns what is wrong with a file name.
+func checkFilename(s string) []Fault {
 	if n := utf8.RuneCountInString(s); n < 1 || n > MaxFilename {
 		return []Fault{{"filename", "out_of_range", fmt.Sprintf("must have 1 to %d characters, has %d", MaxFilename, n)}}
 	}
@@ -51,8 +51,8 @@ func CheckFilename(s string) []Fault {
 	return nil
 }
 
-// CheckTitle returns what is wrong with a title. An empty one is valid.
-func CheckTitle(s string) []Fault {
+// checkTitle returns what is wrong with a title. An empty one is valid.
+func checkTitle(s string) []Fault {
 	if n := utf8.RuneCountInString(s); n > MaxTitle {
 		return []Fault{{"title", "out_of_range", fmt.Sprintf("must have at most %d characters, has %d", MaxTitle, n)}}
 	}
@@ -114,13 +114,13 @@ func DownloadName(filename string) string {
 	return name + ".mp4"
 }
 
-// CheckResolutions returns what is wrong with a list of resolution names.
-func CheckResolutions(names []Name) []Fault {
+// checkResolutions returns what is wrong with a list of resolution names.
+func checkResolutions(names []Name) []Fault {
 	if len(names) == 0 {
 		return []Fault{{"resolutions", "out_of_range", "must name at least one resolution"}}
 	}
-	if len(names) > MaxResolutions {
-		return []Fault{{"resolutions", "out_of_range", fmt.Sprintf("must have at most %d names, has %d", MaxResolutions, len(names))}}
+	if len(names) > maxResolutions {
+		return []Fault{{"resolutions", "out_of_range", fmt.Sprintf("must have at most %d names, has %d", maxResolutions, len(names))}}
 	}
 	var faults []Fault
 	for i, n := range names {
@@ -176,8 +176,8 @@ func CheckKey(s string) []Fault {
 
 // Check returns everything that is wrong with d.
 func (d *Draft) Check() []Fault {
-	return slices.Concat(CheckFilename(d.Filename), CheckResolutions(d.Resolutions),
-		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), CheckTitle(d.Title), CheckCodecs(d.Codecs))
+	return slices.Concat(checkFilename(d.Filename), checkResolutions(d.Resolutions),
+		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs))
 }
 
 // Video returns the video that d asks for, as far as the client decides.
@@ -205,7 +205,7 @@ func (e Edit) Check() []Fault {
 		faults = append(faults, Fault{"", "required", "title or customMetadata is required"})
 	}
 	if e.Title != nil {
-		faults = append(faults, CheckTitle(*e.Title)...)
+		faults = append(faults, checkTitle(*e.Title)...)
 	}
 	if e.Metadata != nil {
 		faults = append(faults, CheckMetadata(*e.Metadata)...)

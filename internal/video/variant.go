@@ -37,14 +37,14 @@ func VariantFile(c Codec, n Name) string { return string(c) + "-" + string(n) + 
 // ExtraCodecs are the codecs that a client may ask for beside H.264.
 var ExtraCodecs = []Codec{AV1}
 
-// CheckCodecs returns what is wrong with the codecs that a client asks for. None
+// checkCodecs returns what is wrong with the codecs that a client asks for. None
 // at all, which is nil, is valid.
-func CheckCodecs(all []Codec) []Fault {
+func checkCodecs(all []Codec) []Fault {
 	if all == nil {
 		return nil
 	}
-	if n := len(all); n < 1 || n > MaxCodecs {
-		return []Fault{{"codecs", "out_of_range", fmt.Sprintf("must have 1 to %d names, has %d", MaxCodecs, n)}}
+	if n := len(all); n < 1 || n > maxCodecs {
+		return []Fault{{"codecs", "out_of_range", fmt.Sprintf("must have 1 to %d names, has %d", maxCodecs, n)}}
 	}
 	var faults []Fault
 	for i, c := range all {
