@@ -109,6 +109,10 @@ const placesSQL = `
 	SELECT coalesce((SELECT sum((places->>$1)::bigint) FROM queue_worker WHERE seen_at > now() - $2::interval), 0),
 	       (SELECT count(*) FROM river_job WHERE queue = $1 AND state IN ('running', 'available'))`
 
+// takeBackSQL makes tasks pending again that were made available although there was no place for them. River does that to
+// all tasks at once whose pause is over, and they would go before those of other tenants.
+const takeBackSQL = `UPDATE river_job SET state = 'pending' WHERE queue = $1 AND state = 'available'`
+
 // admitSQL makes at most $2 tasks of a lane available, of each share so many that it has no more than $3. It
 // skips from one share to the next in an index, because one may have a hundred thousand tasks. A task whose
 // name runs has to wait: that attempt was cancelled, and has not ended.
@@ -151,6 +155,13 @@ func (q *Queue) admit(ctx context.Context, tx pgx.Tx, lane queue.Lane) error {
 	var places, taken int
 	if err := tx.QueryRow(ctx, placesSQL, lane, q.lostAfter).Scan(&places, &taken); err != nil {
 		return fmt.Errorf("count the places: %w", err)
+	}
+	if taken > places {
+		tag, err := tx.Exec(ctx, takeBackSQL, lane)
+		if err != nil {
+			return fmt.Errorf("take back what has no place: %w", err)
+		}
+		taken -= int(tag.RowsAffected())
 	}
 	free := places - taken
 	if free <= 0 {

@@ -32,6 +32,24 @@ func TestRetryKeepsItsPriority(t *testing.T) {
 	m.next(later[2], 1).end <- nil
 }
 
+// River makes all tasks available at once whose pause is over. They must not go before a tenant that has waited for less.
+func TestWhatRiverMakesAvailableIsTakenBack(t *testing.T) {
+	t.Parallel()
+	address := migrated.Fresh(t)
+	m := newMachine(t, address, river.Options{})
+	m.work(1)
+	many := encodes(10)
+	m.enqueue(many...)
+	first := m.next(many[0], 1)
+	pgtest.Exec(t, address, `UPDATE river_job SET state = 'available' WHERE state = 'pending'`)
+	other := queue.Task{Kind: queue.Encode, Video: someVideo, Number: 100, Tenant: "other"}
+	m.enqueue(other)
+	m.waitFor(`SELECT count(*) = 0 FROM river_job WHERE state = 'available'`)
+	first.end <- nil
+	m.next(other, 1).end <- nil
+	m.next(many[1], 1).end <- nil
+}
+
 // waitFor waits until a question to the database is answered with true.
 func (m *machine) waitFor(question string) {
 	m.Helper()
