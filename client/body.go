@@ -37,7 +37,7 @@ func (c *Client) sendBody(ctx context.Context, t *upload, offset int64, build fu
 	}
 	req.ContentLength = t.size - offset
 	if req.ContentLength == 0 {
-		req.Body = http.NoBody // else the length would not be told
+		req.Body = http.NoBody // otherwise no Content-Length would be sent
 	}
 	req.Header.Set("User-Agent", c.userAgent)
 	res, err := c.http.Do(req)
@@ -113,7 +113,7 @@ type readError struct{ error }
 
 func (e readError) Unwrap() error { return e.error }
 
-// meter counts what is read. The transport may still read after the request has failed; nobody hears of that.
+// meter counts the bytes that are read. Reads after the request has ended fail and are not reported.
 type meter struct {
 	mu       sync.Mutex
 	from     io.Reader

@@ -58,7 +58,7 @@ func New(server, apiKey string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// transport is that of the standard library, without its limit of two idle connections for each host.
+// transport returns the default transport with room for 16 idle connections to one host instead of two.
 func transport() http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok { // somebody replaced it

@@ -126,7 +126,7 @@ func send[T any](ctx context.Context, c *Client, request call, in any) (T, error
 	return out, err
 }
 
-// withoutURL takes the URL out of an error of http.Client: those of uploads are secrets.
+// withoutURL takes the URL out of an error of http.Client: URLs of uploads are secrets.
 func withoutURL(err error) error {
 	e, ok := errors.AsType[*url.Error](err)
 	if !ok {

@@ -79,7 +79,7 @@ type Created struct {
 	key string // the IdempotencyKey
 }
 
-// Statuses are those of resolutions, by their names.
+// Statuses maps the name of a resolution to its status.
 type Statuses map[string]Status
 
 // UnmarshalJSON reads {"720p": {"status": "ready"}}.

@@ -212,7 +212,7 @@ func (c *Client) put(ctx context.Context, t *upload) error {
 	return nil
 }
 
-// interrupted reports whether the server, or a bucket, saw the end of a connection before that of the file.
+// interrupted reports whether the server, or a bucket, says that the connection ended before the file did.
 func interrupted(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {

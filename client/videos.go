@@ -54,8 +54,8 @@ func (c *Client) State(ctx context.Context, id string) (Video, error) {
 	return get[Video](ctx, c, path("video", id), nil)
 }
 
-// Video reads a video with URLs. Those of a private video are valid for life, at most a year; those of a
-// public one for ever.
+// Video reads a video with URLs. URLs of a private video are valid for life, at most a year; URLs of a
+// public video do not expire.
 func (c *Client) Video(ctx context.Context, id string, life time.Duration) (Video, error) {
 	state, err := c.State(ctx, id)
 	if err != nil {

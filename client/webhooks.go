@@ -54,7 +54,7 @@ func (c *Client) CreateWebhook(ctx context.Context, w NewWebhook) (Webhook, erro
 	return send[Webhook](ctx, c, call{method: http.MethodPost, path: path("webhook"), once: true}, w)
 }
 
-// Webhooks returns all webhooks of the tenant, of which there are at most 20.
+// Webhooks returns all webhooks of the tenant. A tenant has at most 20.
 func (c *Client) Webhooks(ctx context.Context) ([]Webhook, error) {
 	out, err := get[struct{ Webhooks []Webhook }](ctx, c, path("webhook"), nil)
 	return out.Webhooks, err

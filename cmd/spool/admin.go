@@ -36,7 +36,7 @@ func isAnyHost(host string) bool {
 	return host == "" || err == nil && a.IsUnspecified()
 }
 
-// listenAdmin opens the address for operators; nil: there is none.
+// listenAdmin opens the address for operators. It returns nil if none is configured.
 func (c *Config) listenAdmin(log *slog.Logger) (net.Listener, error) {
 	if c.AdminListen == "" {
 		return nil, nil
@@ -75,7 +75,7 @@ func (s *server) serveAdmin(ln net.Listener) (stop func()) {
 		_ = panics.Catch(func() error { return admin.Serve(ln) }) // it ends with stop
 	}()
 	return func() {
-		_ = admin.Close() // nobody depends on a profile that is cut off
+		_ = admin.Close() // a profile may be cut off
 		<-done
 	}
 }

@@ -141,7 +141,7 @@ func (b *Backends) connectAsIs(ctx context.Context) (*store.Store, error) {
 	return store.ConnectSQLite(ctx, b.databasePath())
 }
 
-// create makes an empty database. If there is one, it is that of an unfinished restore.
+// create makes an empty database. It first drops the tables that an unfinished restore left.
 func (b *Backends) create(ctx context.Context, migrations []string) (*store.Store, error) {
 	found, err := b.examine(ctx)
 	if err != nil {

@@ -117,7 +117,7 @@ type backupView struct {
 	*backup.Summary
 }
 
-// printBackup says what a backup holds. Objects that were lost make the exit code that of a part.
+// printBackup says what a backup holds. It returns the exit code exitPartly if objects are missing.
 func (p *process) printBackup(asJSON bool, done string, v backupView, s *backup.Summary) error {
 	if v.Summary = s; asJSON {
 		if err := printJSON(p.stdout, v); err != nil {

@@ -1,6 +1,6 @@
 // Command spool is a self-hosted service for video upload and transcoding. This
 // package owns the command line, the settings, the wiring of the parts and the
-// life of the process; nobody imports it.
+// life of the process. No other package imports it.
 package main
 
 import (

@@ -65,7 +65,8 @@ func (c *migrateCommand) Run(ctx context.Context, p *process) error {
 	return p.printBackup(c.JSON, "Everything has arrived, and every file was compared", backupView{File: c.To}, summary)
 }
 
-// openIdle opens a source that nobody else uses, and keeps it so where that is possible.
+// openIdle opens a source that no other process uses. It locks the data folder; a PostgreSQL database can only
+// be checked.
 func (c *migrateCommand) openIdle(ctx context.Context) (src backup.Source, closeAll func() error, err error) {
 	closeLock := func() error { return nil }
 	if c.usesDisk() {

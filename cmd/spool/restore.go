@@ -55,7 +55,7 @@ func (c *restoreCommand) Run(ctx context.Context, p *process) error {
 		return fmt.Errorf("restore: %w", orStopped(ctx, err))
 	}
 	if webhooks := summary.Rows["webhook"]; webhooks > 0 && !c.KeepWebhooks {
-		fmt.Fprintf(p.stderr, "spool: %d webhooks are disabled, so that nobody is told twice: enable them with spool webhooks set ID --enabled when the original does not run any more\n", webhooks)
+		fmt.Fprintf(p.stderr, "spool: %d webhooks are disabled, so that no event is sent twice: enable them with spool webhooks set ID --enabled when the original does not run any more\n", webhooks)
 	}
 	view := backupView{File: c.File, CreatedAt: &header.CreatedAt}
 	return p.printBackup(c.JSON, "Restored the backup of "+header.CreatedAt.Format(time.RFC3339), view, summary)

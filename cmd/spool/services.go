@@ -49,7 +49,7 @@ type services struct {
 }
 
 // buildServices builds the services on the database, the queue and the storage, and marks the storage
-// as that of this database.
+// as belonging to this database.
 func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, codecs catalog.Codecs) (err error) {
 	hook := crashPoint()
 	if p.clock, err = clock.NewDatabase(ctx, p.store.Now); err != nil {

@@ -168,7 +168,7 @@ func revocationNotice(all []auth.SigningKey, i int) string {
 	} else {
 		fmt.Fprintf(&b, "Key %s signed all URLs from %s to %s.", all[i].ID, since, all[i-1].CreatedAt.UTC().Format(time.RFC3339))
 	}
-	b.WriteString(` Those of them that have not
+	b.WriteString(` The URLs that have not
 expired stop working; how many there are is not known:
 
   - playback URLs of private videos: MP4 files, thumbnails, HLS and DASH

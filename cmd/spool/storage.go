@@ -50,7 +50,7 @@ func (p *parts) openStorage(ctx context.Context, c *Config, log *slog.Logger) er
 
 func (p *parts) openDisk(ctx context.Context, c *Config, log *slog.Logger) error {
 	dir := filepath.Join(c.DataDir, datadir.Objects)
-	// Nobody outside knows the id of the database, and it never changes.
+	// The id of the database is secret and never changes.
 	secret, err := p.store.Identity(ctx, uuid.NewString())
 	if err != nil {
 		return err

@@ -135,7 +135,7 @@ func openTenants(ctx context.Context, l Location) (tenantStore, io.Closer, error
 	return tenants.New(db, now.Now), db, nil
 }
 
-// tenantView is a tenant as JSON. Its members are those of GET /api/usage.
+// tenantView is a tenant as JSON, with the fields of GET /api/usage.
 type tenantView struct {
 	Name         string     `json:"name"`
 	Videos       int64      `json:"videos"`

@@ -13,7 +13,7 @@ import (
 	"github.com/spool-video/spool/internal/panics"
 )
 
-// Cache keeps values that nobody changes, up to a number of bytes: the least recently used go first.
+// Cache keeps values that do not change, up to a number of bytes: the least recently used go first.
 // It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	limit   int64

@@ -74,7 +74,7 @@ func (c *WebhookListen) Run(ctx context.Context, env *Environment) error {
 		err = c.listen(ctx, env, api, h)
 	}
 	if errors.Is(err, syscall.EPIPE) {
-		return nil // whoever read has seen enough
+		return nil // the reader of the output has closed it
 	}
 	return err
 }
@@ -107,7 +107,7 @@ func (c *WebhookListen) listen(ctx context.Context, env *Environment, api *clien
 				o = c.forward(ctx, e)
 			}
 			if ctx.Err() != nil {
-				return nil // it is fetched again by whoever listens next
+				return nil // the next listener fetches it again
 			}
 			if err := api.ReportDelivery(ctx, e, o); err != nil && ctx.Err() == nil {
 				fmt.Fprintf(env.Stderr, "spool: %s\n", c.explain(err))

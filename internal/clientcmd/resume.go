@@ -20,7 +20,7 @@ import (
 // and with the key the server finds the video and says how much of its file it has. It is removed at the
 // end. A lock keeps two processes from sending the same file.
 
-// forgetAfter is when a file that nobody came back for is removed: the server has forgotten the upload.
+// forgetAfter is when the record of an upload that was not resumed is removed: the server has forgotten the upload.
 const forgetAfter = 7 * 24 * time.Hour
 
 // resumeRecord is the file of a started upload.

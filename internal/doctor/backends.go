@@ -76,7 +76,7 @@ func (d *doctor) checkPostgres(ctx context.Context) {
 		d.warn(SecretsFix, "the database user of this worker can read %s", strings.Join(e.Secrets, ", "))
 	}
 	if skew := d.now().Sub(e.Now); skew.Abs() > databaseSkew {
-		d.warn("let both machines set their clocks by NTP", "the clock of this machine and that of the database differ by %s", skew.Abs().Round(time.Second))
+		d.warn("let both machines set their clocks by NTP", "the clocks of this machine and of the database differ by %s", skew.Abs().Round(time.Second))
 	}
 }
 
@@ -111,7 +111,7 @@ func folderFix(err error) string {
 	return "look at the log of the kernel: the disk may be failing; or choose another data_dir"
 }
 
-// probeDisk writes, links, reads and deletes a file. Names that begin with a dot are nobody's object.
+// probeDisk writes, links, reads and deletes a file. No object has a name that begins with a dot.
 func probeDisk(dir string) error {
 	f, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
@@ -149,7 +149,7 @@ func (d *doctor) checkBucket(ctx context.Context) {
 	}
 	d.ok("an object in the bucket can be written, read, copied, listed and deleted")
 	if skew := d.now().Sub(info.Modified); skew.Abs() > storageSkew {
-		d.fail("let the machine set its clock by NTP", "the clock of this machine and that of the storage differ by %s, so that signatures are refused", skew.Abs().Round(time.Second))
+		d.fail("let the machine set its clock by NTP", "the clocks of this machine and of the storage differ by %s, so that signatures are refused", skew.Abs().Round(time.Second))
 	}
 	if p := bucket.Capabilities().Presign; p != nil && d.ServesRequests {
 		d.checkBrowsers(ctx, bucket, p, key)

@@ -44,10 +44,10 @@ func (d *doctor) checkBaseURL(ctx context.Context) {
 	d.checkEvents(ctx, base)
 }
 
-// errEnough ends a body that is taken although nobody can want it.
+// errEnough ends a body when a server reads on instead of refusing it.
 var errEnough = errors.New("enough was sent")
 
-// zeros is a file without content, of which only the beginning is ever sent.
+// zeros is the beginning of a large file of zeros.
 type zeros struct{ left int64 }
 
 func (z *zeros) Read(p []byte) (int, error) {

@@ -30,7 +30,7 @@ type readyAnswer struct {
 	Status string
 	Code   string
 	Detail string
-	Date   time.Time // of the answer, by the clock of whoever answers
+	Date   time.Time // of the answer, by the server's clock
 }
 
 func (r *readyAnswer) UnmarshalJSON(text []byte) error {

@@ -109,7 +109,7 @@ func storageGauges(ctx context.Context, s *system.Service) *queryCollector {
 
 func backupGauge(ctx context.Context, s *system.Service) *queryCollector {
 	return &queryCollector{[]*prometheus.Desc{
-		gauge("spool_backup_last_success_timestamp_seconds", "When the newest complete backup began; 0: there is none."),
+		gauge("spool_backup_last_success_timestamp_seconds", "When the newest complete backup began; 0 without a backup."),
 	}, func(set func(int, float64, ...string)) error {
 		began, err := s.LastBackup(ctx)
 		if err != nil {

@@ -112,8 +112,8 @@ func (s *Settings) at(key string) string {
 	return s.Path
 }
 
-// openFound opens a file that nobody named. A link is judged like a file: whoever made it chose another
-// file. Opening a pipe must not wait for somebody who writes into it.
+// openFound opens a configuration file that was found without --config. It must belong to this user or to root,
+// and so must a link to it, because its owner chose the file. Opening a pipe must not wait for a writer.
 func (s *Settings) openFound(path string) (*os.File, error) {
 	link, err := os.Lstat(path)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Settings) openFound(path string) (*os.File, error) {
 	return f, nil
 }
 
-// distrust says why a file that nobody named is not used, or returns "".
+// distrust says why a file that was found without --config is not used, or returns "".
 func (s *Settings) distrust(info fs.FileInfo) string {
 	switch {
 	case !info.Mode().IsRegular():

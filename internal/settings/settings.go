@@ -111,8 +111,8 @@ func (s *Settings) rememberOrigin(flag, where string) {
 	s.found[KeyName(flag)] = where
 }
 
-// WithOrigins adds to each fault of a setting, whose name it begins with, where that is set: a value that nobody
-// remembers may be in the environment of a service.
+// WithOrigins adds to each fault where its setting is set, because a forgotten value may be in the environment of a
+// service. A fault begins with the name of its setting.
 func (s *Settings) WithOrigins(ctx *kong.Context, faults []string) []string {
 	for _, p := range ctx.Path {
 		if p.Flag != nil && !p.Resolved {

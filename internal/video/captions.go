@@ -49,7 +49,7 @@ const maxTextTracks = 32
 // TextTracks returns the tracks of the source that hold timed text.
 func (p *Plan) TextTracks() []Stream {
 	var all []Stream
-	if len(p.Jumps) > 0 { // the times of texts do not jump with those of the video
+	if len(p.Jumps) > 0 { // the texts would be shown at the wrong times after a jump
 		return nil
 	}
 	for _, s := range p.Streams {

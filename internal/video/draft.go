@@ -62,7 +62,7 @@ func checkTitle(s string) []Fault {
 	return nil
 }
 
-// TitleOf returns the title of a video: the one it was given, unless nobody could see it.
+// TitleOf returns the given title, or the default title if the given one is blank.
 func TitleOf(title, filename string) string {
 	if strings.TrimSpace(title) == "" {
 		return DefaultTitle(filename)
@@ -85,7 +85,7 @@ func withoutExtension(filename string) string {
 	if ext := path.Ext(filename); !strings.ContainsFunc(ext, unicode.IsSpace) {
 		name = strings.TrimSuffix(filename, ext)
 	}
-	if strings.TrimSpace(name) == "" { // ".mp4", "  .mp4": nobody could see the rest
+	if strings.TrimSpace(name) == "" { // ".mp4", "  .mp4": the rest would be invisible
 		return filename
 	}
 	return name

@@ -55,8 +55,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of the outermost *Error in err's chain. An error that
-// nobody classified is Internal, so forgetting to classify never leaks text.
+// KindOf returns the kind of the outermost *Error in err's chain. Any other
+// error is Internal, so forgetting to classify never leaks text.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind

@@ -27,7 +27,7 @@ const (
 	ImportUnreachable FailureCode = "import_unreachable" // the server did not answer, or broke off again and again
 	ImportRefused     FailureCode = "import_refused"     // it answered with an error
 	ImportTooLarge    FailureCode = "import_too_large"
-	ImportNotAllowed  FailureCode = "import_not_allowed" // the address, or that of a redirect
+	ImportNotAllowed  FailureCode = "import_not_allowed" // the address, or the target of a redirect
 )
 
 // MaxFailureMessage is the longest message shown to a client, in characters.

@@ -5,14 +5,14 @@ import "slices"
 // FileKind says what a published file is for.
 type FileKind string
 
-// File is a published file of a video that belongs to none of its resolutions. A
-// video lists such files, and the list is all that those know who serve, keep
-// and delete them: a new kind of file is new to its maker and its readers only.
+// File is a published file of a video that belongs to none of its resolutions. The
+// list of these files is all that serving, keeping and deleting them needs, so a new
+// kind of file changes only the code that makes it and the code that reads it.
 //
 // The list is stored as JSON with the video, so fields may be added but never
 // change their meaning.
 type File struct {
-	// Name is that of the object in the video's playback folder, and the end of
+	// Name is the name of the object in the video's playback folder, and the end of
 	// its URL. The content of a name never changes: caches keep it.
 	Name        string   `json:"name"`
 	Kind        FileKind `json:"kind"`
@@ -21,7 +21,7 @@ type File struct {
 	Label       string   `json:"label,omitempty"`    // for people
 	Size        int64    `json:"size"`               // in bytes
 
-	// Width and Height are those of a poster, in pixels; 0: not known.
+	// Width and Height are the size of a poster in pixels; 0: not known.
 	Width  int `json:"width,omitempty"`
 	Height int `json:"height,omitempty"`
 
@@ -44,7 +44,7 @@ func (v *Video) WithoutFile(name string) []File {
 	return slices.DeleteFunc(append([]File{}, v.Files...), func(f File) bool { return f.Name == name })
 }
 
-// WithFiles returns the list of v with some files added. They replace those of
+// WithFiles returns the list of v with some files added. They replace files of
 // the same name.
 func (v *Video) WithFiles(added ...File) []File {
 	kept := slices.DeleteFunc(slices.Clone(v.Files), func(f File) bool {

@@ -20,9 +20,8 @@ func (f PictureFormat) MediaType() string { return "image/" + string(f) }
 
 const jpegSuffix = ".jpg"
 
-// AlternateFile is the name of a picture in another format. That of the JPEG is
-// the one that has an address; the others are sent in its place to clients that
-// prefer them.
+// AlternateFile is the name of a picture in another format. Only the JPEG has an
+// address; the other formats are sent in its place to clients that prefer them.
 func AlternateFile(jpeg string, f PictureFormat) string {
 	return strings.TrimSuffix(jpeg, jpegSuffix) + "." + string(f)
 }

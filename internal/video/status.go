@@ -48,7 +48,7 @@ func Before(other Status) []Status {
 // Finished reports whether no work is left.
 func (s Status) Finished() bool { return s == Ready || s == Fail }
 
-// Summarize computes the status of a video from those of its resolutions:
+// Summarize computes the status of a video from its resolutions:
 // processing while any is unfinished, then ready if at least one is, else fail.
 // Without resolutions the old status stays, except that processing becomes fail:
 // nothing is left to process.

@@ -26,8 +26,8 @@ type Variant struct {
 	Progress float64 `json:"-"`
 }
 
-// VariantKind is the kind of the file of a variant, of which a video has one for
-// each of its resolutions.
+// VariantKind is the kind of the files of variants. A video has one such file for
+// each of its resolutions and second codecs.
 const VariantKind FileKind = "variant"
 
 // VariantFile is the name of the file of a variant. It begins with a letter, as
@@ -162,7 +162,7 @@ func (p *Plan) keyChunks() []Chunk {
 		chunks[i-1].End = chunks[i].Start
 	}
 	for i := range chunks {
-		chunks[i].Frames = 0 // nobody has counted those
+		chunks[i].Frames = 0 // not known for these chunks
 	}
 	return chunks
 }
@@ -179,7 +179,7 @@ func (p *Plan) nextKey(pts int64) int64 {
 	return p.FirstPTS + int64(math.Ceil(p.Input.TimeBase.Ticks(n*keySeconds-early)))
 }
 
-// WithoutStrayVariants returns the list of files of v without those of variants whose
+// WithoutStrayVariants returns the list of files of v without the files of variants whose
 // resolution is gone, and whether there were any.
 func (v *Video) WithoutStrayVariants() ([]File, bool) {
 	has := func(f File) bool {
@@ -191,16 +191,16 @@ func (v *Video) WithoutStrayVariants() ([]File, bool) {
 	return kept, len(kept) < len(v.Files)
 }
 
-// HasResolutionOf reports whether v has the resolution of the file of a variant, whatever
-// its codec: newer versions may have more. Those of before there were variants delete a
-// resolution and leave the file in the list.
+// HasResolutionOf reports whether v has the resolution of the file of a variant. The codec may be
+// unknown, since newer versions may have more codecs. Versions without variants delete a resolution
+// and leave the file in the list.
 func (v *Video) HasResolutionOf(f File) bool {
 	return slices.ContainsFunc(v.Resolutions, func(r Resolution) bool {
 		return r.Status != Fail && strings.HasSuffix(f.Name, VariantFile("", r.Name))
 	})
 }
 
-// AwaitsVariant reports whether a file is that of a variant which is still to be made.
+// AwaitsVariant reports whether a file belongs to a variant that is still to be made.
 func (v *Video) AwaitsVariant(file string) bool {
 	return slices.ContainsFunc(v.Resolutions, func(r Resolution) bool {
 		return slices.ContainsFunc(v.Variants(r), func(x Variant) bool { return file == VariantFile(x.Codec, r.Name) && !x.Status.Finished() })

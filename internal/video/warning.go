@@ -17,8 +17,8 @@ func Warnf(code FailureCode, format string, args ...any) Warning {
 	return Warning{Code: f.Code, Message: f.Message}
 }
 
-// Verdict returns all warnings about a video that has been encoded: those of the
-// plan, and what only decoding could tell. frames are how many frames each chunk
+// Verdict returns all warnings about a video that has been encoded: the plan's
+// warnings, and what only decoding could show. frames are how many frames each chunk
 // turned out to have, in order; audio says whether the outputs have audio.
 func (p *Plan) Verdict(frames []int, audio bool) []Warning {
 	out := append([]Warning(nil), p.Warnings...)
@@ -35,8 +35,8 @@ func (p *Plan) Verdict(frames []int, audio bool) []Warning {
 	return out
 }
 
-// How much audio has to be lost before a person is told. The first and the last packets of many good
-// files cannot be decoded, and nobody hears it.
+// How much audio has to be lost before a warning is given. The first and the last packets of many good
+// files cannot be decoded, which is inaudible.
 const (
 	MinLostAudio  = 500 * time.Millisecond
 	muchLostAudio = 5 * time.Second // also of a long video
@@ -47,8 +47,8 @@ func (a *Audio) audiblyLost(of time.Duration) bool {
 	return a.Lost >= muchLostAudio || a.Lost >= MinLostAudio && a.Lost*50 >= of
 }
 
-// missing compares the frames decoded with those announced. A few are lost at
-// the beginning or the end of many good videos, and nobody notices.
+// missing compares the frames decoded with those announced. Many good videos lose
+// a few at the beginning or the end, which is invisible.
 func (p *Plan) missing(frames []int) (Warning, bool) {
 	announced, decoded := 0, 0
 	for i, c := range p.Chunks {

@@ -1,5 +1,5 @@
-// Package child starts the programs that tests need, of which none outlives the
-// test binary, however that ends. It runs code as a user without rights, too.
+// Package child starts the programs that tests need. They never outlive the test
+// binary, however it ends. It also runs code as a user without rights.
 package child
 
 import (
@@ -25,7 +25,7 @@ func Start(cmd *exec.Cmd, death syscall.Signal) (exited <-chan struct{}, err err
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // whoever cares looks at cmd.ProcessState
+			_ = cmd.Wait() // the caller reads cmd.ProcessState
 		}
 	}()
 	return ended, <-started

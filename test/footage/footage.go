@@ -13,7 +13,7 @@ import (
 const Variable = "SPOOL_TEST_MEDIA"
 
 // Lookup returns the path of a file or folder below the folder of the
-// recordings, and false if there is none.
+// recordings, and false if it does not exist.
 func Lookup(elem ...string) (string, bool) {
 	root := os.Getenv(Variable)
 	if root == "" {

@@ -1,5 +1,5 @@
-// Package hostile makes files that attack whoever transcodes them: playlists
-// that name files and addresses of the server, and small files that claim to be
+// Package hostile makes files that attack the server that transcodes them:
+// playlists that name its files and addresses, and small files that claim to be
 // enormous. Its tests send them, and thousands of videos that were damaged at
 // random, through the engine; the tests of the whole program send some of them
 // through its interface. No such file is stored: each is made when it is needed.

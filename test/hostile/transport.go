@@ -30,8 +30,8 @@ func section(pid uint16, table byte, id uint16, number, last byte, body []byte) 
 	return packets
 }
 
-// transportCRC is the checksum of tables, which is not that of any package:
-// it begins with the highest bit and is not inverted at the end.
+// transportCRC returns the checksum of a table. hash/crc32 cannot compute it: it
+// begins with the highest bit and is not inverted at the end.
 func transportCRC(b []byte) uint32 {
 	crc := ^uint32(0)
 	for _, x := range b {

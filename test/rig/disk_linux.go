@@ -37,8 +37,8 @@ func Disk(t testing.TB, mib int) string {
 	return dir
 }
 
-// MakeReadOnly has whoever opens dir by its path find a disk that cannot be written, and returns how to end
-// that. What is open already can still be written.
+// MakeReadOnly mounts a read-only disk over dir, and returns how to remove it. Files that are open already can
+// still be written.
 func MakeReadOnly(t testing.TB, dir string) (end func()) {
 	t.Helper()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_RDONLY, "size=1m"); err != nil {

@@ -87,7 +87,7 @@ func (r runner) Run() int {
 	return r.tests.Run()
 }
 
-// ClipCache keeps what was made, so that each thing is made once, whoever asks first.
+// ClipCache makes each thing once, for the first test that asks for it.
 // Its zero value is empty.
 type ClipCache struct {
 	mu    sync.Mutex

@@ -25,7 +25,7 @@ func (o *Transcript) String() string {
 	return string(o.text)
 }
 
-// Tail returns the last lines of a log, without those of reads that went well:
+// Tail returns the last lines of a log, without successful reads:
 // the tests make hundreds of them while they wait.
 func (o *Transcript) Tail(lines int) string {
 	var all []string

@@ -561,7 +561,7 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description null if there is none.
+             * @description null if no attempt follows.
              */
             nextAttemptAt: string | null;
             state: components["schemas"]["DeliveryState"];
@@ -585,7 +585,7 @@ export interface components {
              * @description How long it took.
              */
             milliseconds?: number;
-            /** @description That of the event. */
+            /** @description The receipt of the event. */
             receipt: string;
             /**
              * Format: int64
@@ -926,7 +926,7 @@ export interface components {
              * @description Structural similarity to the source (luma of sampled frames); 1 is identical. Known soon after the video is ready, if the server measures it.
              */
             ssim?: number;
-            /** @description What became of it in each codec beside H.264. Absent if there is none. */
+            /** @description What became of it in each codec beside H.264. Absent if it was made in H.264 alone. */
             variants?: components["schemas"]["OutputVariant"][];
             /** Format: int64 */
             width: number;
@@ -1004,7 +1004,7 @@ export interface components {
             decisions?: components["schemas"]["Decision"][] | null;
             /** @description Why status is fail. */
             failure?: components["schemas"]["Failure"];
-            /** @description The files that were published beside those of the resolutions. */
+            /** @description The published files that belong to no resolution. */
             files?: components["schemas"]["File"][];
             /** @description What the file contains; known once it has been inspected. */
             found?: components["schemas"]["Found"];
@@ -1236,7 +1236,7 @@ export interface components {
             tenants: components["schemas"]["Tenant"][];
         };
         Totals: {
-            /** @description What each codec beside H.264 cost, which is a part of the totals. Absent if there is none. */
+            /** @description What each codec beside H.264 cost, which is a part of the totals. Absent if only H.264 was made. */
             codecs?: components["schemas"]["CodecCost"][];
             /** Format: double */
             cpuSeconds: number;
@@ -1323,7 +1323,7 @@ export interface components {
             progress: number;
             /** Format: int64 */
             sizeBytes?: number;
-            /** @description Neither the status of the resolution nor that of the video depends on codecs other than h264. */
+            /** @description The statuses of the resolution and of the video depend on h264 alone. */
             status: components["schemas"]["VideoStatus"];
             /**
              * Format: uri

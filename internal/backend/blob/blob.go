@@ -61,7 +61,7 @@ type Store interface {
 	Prepare(ctx context.Context, from, to string) (Prepared, error)
 
 	// Delete removes the objects. Those that do not exist count as removed. Until ctx ends, it tries
-	// all of them: one that cannot be removed does not keep the others. The error joins those of
+	// all of them: one that cannot be removed does not keep the others. The error joins the errors of
 	// the objects that may still be there. With a bad key among them, nothing is removed.
 	Delete(ctx context.Context, keys ...string) error
 
@@ -102,7 +102,7 @@ type Info struct {
 	Modified time.Time
 }
 
-// Prepared is a copy that nobody can see yet. A crash before Publish leaves nothing visible.
+// Prepared is a copy that is not visible yet. A crash before Publish leaves nothing visible.
 type Prepared interface {
 	// Publish makes the copy visible. It may be called once.
 	Publish(ctx context.Context) (Info, error)

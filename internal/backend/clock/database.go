@@ -23,7 +23,7 @@ func NewDatabase(ctx context.Context, ask func(context.Context) (time.Time, erro
 // query.
 const minSkew = 10 * time.Millisecond
 
-// Adjust compares the database's clock with the one of this machine. The answer took some unknown
+// Adjust compares the database's clock with this machine's. The answer took some unknown
 // part of the query's duration to arrive, so a smaller difference is treated as none.
 func (c *Database) Adjust(ctx context.Context) error {
 	asked := c.Ours()

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notSupported is what file systems return that know no files without a name, such as NFS and those of FUSE.
+// notSupported lists the errors of file systems that know no files without a name, such as NFS and FUSE.
 var notSupported = []error{unix.EOPNOTSUPP, unix.EISDIR, unix.EINVAL, unix.ENOSYS, unix.EPERM}
 
 // tryFile makes a file without a name, which is gone when it is closed.

@@ -79,7 +79,7 @@ func literal(host string) (a netip.Addr, is, bad bool) {
 	return a, ok, !ok
 }
 
-// looseIPv4 reads an address as inet_aton does: up to four numbers, the last of which
+// looseIPv4 reads an address as inet_aton does: up to four numbers, and the last one
 // fills the bytes that are left.
 func looseIPv4(parts []string) (netip.Addr, bool) {
 	if len(parts) > 4 {

@@ -15,12 +15,12 @@ import (
 type Cause string
 
 const (
-	NotAllowed       Cause = "not_allowed"     // the address, or that of a redirect
+	NotAllowed       Cause = "not_allowed"     // the address, or the target of a redirect
 	UnknownHost      Cause = "unknown_host"    // DNS does not know the name, or does not answer
 	TimedOut         Cause = "timed_out"       // connecting, waiting or receiving took too long
 	BadCertificate   Cause = "bad_certificate" // not valid, expired, or of another host
-	NoTLS            Cause = "no_tls"          // whoever answers does not speak TLS as we do
-	Refused          Cause = "refused"         // nobody listens there
+	NoTLS            Cause = "no_tls"          // the server speaks no TLS, or no version that we accept
+	Refused          Cause = "refused"         // no server listens there
 	Unreachable      Cause = "unreachable"     // there is no way to the address
 	TooManyRedirects Cause = "too_many_redirects"
 	TooLarge         Cause = "too_large"  // the response

@@ -17,7 +17,7 @@ type Options struct {
 	// Timeout is for a whole request with its response. 0: none, for large files;
 	// set IdleTimeout then.
 	Timeout time.Duration
-	// IdleTimeout ends a response of which nothing has arrived for so long. 0: none.
+	// IdleTimeout ends a response when no byte of it arrives for so long. 0: none.
 	IdleTimeout time.Duration
 	// MaxBody is the size of the largest response that can be read. 0: no limit; the
 	// caller counts.
@@ -69,7 +69,7 @@ func (c *Client) transport(plain bool) *http.Transport {
 	only1 := new(http.Protocols)
 	only1.SetHTTP1(true)
 	return &http.Transport{
-		Proxy: nil, // never that of the environment
+		Proxy: nil, // proxies of the environment are not used
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return c.dial(ctx, network, addr, plain)
 		},
@@ -121,7 +121,7 @@ func (c *Client) checkRedirect(r *http.Request, via []*http.Request) error {
 	return c.guard.checkURL(r.URL)
 }
 
-// Do sends a request. CauseOf explains its errors, and those of reading the body.
+// Do sends a request. CauseOf explains its errors and the errors of reading the body.
 func (c *Client) Do(r *http.Request) (*http.Response, error) {
 	if err := c.guard.checkURL(r.URL); err != nil {
 		return nil, err

@@ -10,6 +10,6 @@
 // CheckURL and Check are for telling a client early. They are a courtesy; the guard at
 // the connection is what protects.
 //
-// Proxies of the environment are not used: they would connect on our behalf, and
-// nobody would check where to.
+// Proxies of the environment are not used: they would connect on our behalf, to
+// addresses that are not checked here.
 package outbound

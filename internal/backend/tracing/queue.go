@@ -13,7 +13,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 )
 
-// Queue returns q, with tasks that belong to the trace of whoever enqueues them.
+// Queue returns q with tasks that continue the trace of the code that enqueues them.
 func (t *Tracing) Queue(q queue.Queue) queue.Queue {
 	if t == nil {
 		return q

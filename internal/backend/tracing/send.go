@@ -99,7 +99,7 @@ type counted struct {
 	log  *slog.Logger
 }
 
-// ExportSpans implements sdktrace.SpanExporter. It returns no error: there is nobody to handle it.
+// ExportSpans implements sdktrace.SpanExporter. It counts and logs errors itself, and returns none.
 func (c counted) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	ctx, cancel := context.WithTimeout(ctx, exportTimeout)
 	defer cancel()

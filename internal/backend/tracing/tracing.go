@@ -2,7 +2,7 @@
 // it, whichever process runs them, and each execution of ffmpeg. It is off unless a collector is
 // configured; then a nil *Tracing does nothing.
 //
-// A collector that is slow, or gone, delays nobody: spans wait in a queue of limited length, and what
+// A collector that is slow, or gone, delays no work: spans wait in a queue of limited length, and what
 // does not fit or cannot be sent is dropped and counted. Spans have no URLs, error texts or names of
 // files, because these may contain signatures and secrets.
 package tracing

@@ -25,8 +25,8 @@ var (
 	BT601 = Space{"smpte170m", "smpte170m", "smpte170m"}
 )
 
-// OutputSpace chooses between the colours of HD and of SD television. Those of
-// the source are kept if they are one of the two, whatever the output's size.
+// OutputSpace chooses between the colours of HD and of SD television. The
+// source's colours are kept if they are one of the two, whatever the output's size.
 // Everything else is converted to HD's.
 func OutputSpace(in video.Input) Space {
 	switch {
@@ -63,7 +63,7 @@ func IsHDR(in video.Input) bool {
 }
 
 // wideGamut reports whether a source declares primaries that are more saturated
-// than those of ordinary screens.
+// than ordinary screens can show.
 func wideGamut(in video.Input) bool {
 	return slices.Contains([]string{"bt2020", "smpte431", "smpte432"}, in.Primaries)
 }

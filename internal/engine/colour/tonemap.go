@@ -11,7 +11,7 @@ const (
 	// screens. Masters may be far brighter, but frames hardly ever are, and
 	// allowing for it would darken everything else.
 	hdrPeak = 1000
-	// screenGamma is that of ordinary screens (BT.1886).
+	// screenGamma is the gamma of ordinary screens (BT.1886).
 	screenGamma = 2.4
 )
 

@@ -11,8 +11,8 @@ import (
 // scale below a tenth of a millisecond.
 const minMovieScale = 10_000
 
-// movieScale returns the time scale of the edit lists: a multiple of that of the
-// video, so that its times are exact.
+// movieScale returns the time scale of the edit lists: a multiple of the video's
+// time scale, so that its times are exact.
 func movieScale(video uint32) uint32 {
 	if video >= minMovieScale {
 		return video

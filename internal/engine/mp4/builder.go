@@ -45,7 +45,7 @@ func (r *trackBuilder) addSources(p Input, n int, kind string, spans []span) {
 	}
 }
 
-// newAudioTrack joins the pieces of the audio, of which there is at least one.
+// newAudioTrack joins the pieces of the audio. There must be at least one.
 func newAudioTrack(pieces []Input) (*trackBuilder, error) {
 	read := make([]*Piece, len(pieces))
 	for i, p := range pieces {
@@ -141,13 +141,13 @@ func (j *joiner) add(p *Piece, n int) error {
 		j.scale, j.width, j.height = t.scale, t.width, t.height
 	}
 	if t.scale != j.scale {
-		return fmt.Errorf("its time scale is %d, that of the chunks before is %d", t.scale, j.scale)
+		return fmt.Errorf("its time scale is %d, but %d in the chunks before", t.scale, j.scale)
 	}
 	if t.sync != nil && (len(t.sync) == 0 || t.sync[0] != 1) {
 		return errors.New("it does not start with a keyframe")
 	}
 	if len(j.entries) > 0 && t.entries[0].Type() != j.entries[0].Type() {
-		return fmt.Errorf("its codec is %q, that of the chunks before is %q", t.entries[0].Type(), j.entries[0].Type())
+		return fmt.Errorf("its codec is %q, but %q in the chunks before", t.entries[0].Type(), j.entries[0].Type())
 	}
 	spans, err := j.addEntries(t)
 	if err != nil {
@@ -171,8 +171,8 @@ func (j *joiner) add(p *Piece, n int) error {
 }
 
 // addEntries adds the sample entries of a chunk file that are new, and returns
-// its spans such that they refer to those of the output. Chunks encoded alike
-// share one.
+// its spans with the numbers that the entries have in the output. Chunks encoded
+// alike share one entry.
 func (j *joiner) addEntries(t *track) ([]span, error) {
 	at := make([]int, len(t.entries))
 	for i, e := range t.entries {
@@ -195,8 +195,8 @@ func (j *joiner) addEntries(t *track) ([]span, error) {
 	return spans, nil
 }
 
-// addTimes appends the times of a chunk file, all of which must come after those
-// of the chunks before: times that overlap cannot be decoded in this order.
+// addTimes appends the times of a chunk file. All of them must be later than the
+// times of the chunks before: times that overlap cannot be decoded in this order.
 func (j *joiner) addTimes(t *track) error {
 	if len(j.pts)+len(t.pts) > maxSamples {
 		return fmt.Errorf("the video has more than %d frames", maxSamples)

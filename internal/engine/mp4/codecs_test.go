@@ -72,7 +72,7 @@ func TestChunkFilesOfTwoCodecsAreNoVideo(t *testing.T) {
 	source := makeSource(t, false)
 	first, second := encode(t, source, 0, 2*scale), encodeWith(t, source, 2*scale, end, codecs[0].args)
 	_, err := Assemble(io.Discard, openAll(t, []string{first, second}), nil, 0)
-	if want := `its codec is "hvc1", that of the chunks before is "avc1"`; err == nil || !strings.Contains(err.Error(), want) {
+	if want := `its codec is "hvc1", but "avc1" in the chunks before`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Assemble = %v, want %q", err, want)
 	}
 }

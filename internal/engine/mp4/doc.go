@@ -8,7 +8,7 @@
 // timeline, so nothing is added up. Assemble takes the presentation times of all
 // frames, sorts them, and derives the decode times from the sorted list with one
 // constant shift. Whatever the B-frame delay of a chunk was, decode times
-// increase across every join and presentation times are those of the source.
+// increase across every join and presentation times equal the source's.
 // Verify reads the finished file back before it is published.
 //
 // For HLS and DASH nothing is stored: ReadIndex reads the movie box of a

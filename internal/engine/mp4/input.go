@@ -27,11 +27,11 @@ func TablesFor(length time.Duration) int64 {
 var ErrNoFrames = errors.New("the file has no frames")
 
 // ErrTimes means that the presentation times of a chunk file contradict each
-// other, as those of a broken source do.
+// other, as in a broken source.
 var ErrTimes = errors.New("the times of the frames contradict each other")
 
-// ErrTooLarge means that the tables of a file are larger than those of any video
-// of its length.
+// ErrTooLarge means that the tables of a file are larger than any video of its
+// length needs.
 var ErrTooLarge = errors.New("the tables of the file are too large")
 
 const (

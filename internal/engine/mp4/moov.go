@@ -21,7 +21,7 @@ const maxDepth = 8
 // boxShapes names every box inside moov that is read. The number is how many
 // bytes of its body come before its child boxes.
 //
-// Bitrates (btrt) are left out: those of one chunk would be wrong for the whole.
+// Bitrates (btrt) are left out: the bitrate of one chunk would be wrong for the whole.
 var boxShapes = map[string]int{
 	"moov": 0, "mvhd": leaf,
 	"trak": 0, "tkhd": leaf,

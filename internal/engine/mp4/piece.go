@@ -85,11 +85,11 @@ func PieceAt(offset int64) (piece int, at int64) {
 	return int(offset / pieceStride), offset % pieceStride
 }
 
-// GrowingVideo returns the segments of a rendition that is still being made, of
-// which some pieces are there: the first ones that have any frames. They are
-// exactly those that the finished file will have. What may change with the next
-// piece is left out, unless the pieces are all there will be; so there may be
-// none. The timing is that of the whole video, with a delay.
+// GrowingVideo returns the segments of a rendition that is still being made. pieces
+// are the first pieces that have frames; all says that no more will follow. The
+// finished file will have exactly the same segments. A segment that may still
+// change with the next piece is left out, so the result may be empty. timing must
+// be the timing of the whole video, with a delay.
 func GrowingVideo(pieces []*Piece, all bool, timing Timing) (*Segments, error) {
 	r, err := joinVideo(pieces, timing)
 	if err != nil {
@@ -110,11 +110,11 @@ func GrowingAudio(pieces []*Piece, all bool, videoScale int) (*Segments, error) 
 	return r.segments(movieScale(uint32(videoScale)), all)
 }
 
-// Fetchable returns how much of a track players can get of which so much is
-// there: the segments of which it is known where they end.
-func Fetchable(there time.Duration) time.Duration {
+// Fetchable returns how much of a growing track players can get when so much of it
+// is encoded: the segments whose end is known.
+func Fetchable(encoded time.Duration) time.Duration {
 	const segment = segmentLength * time.Second
-	return max(there-segment/4, 0).Truncate(segment)
+	return max(encoded-segment/4, 0).Truncate(segment)
 }
 
 // segments cuts a track as if it had been written to a file and read back.

@@ -27,7 +27,7 @@ func ReadRendition(p Input) (Rendition, error) {
 	return r, nil
 }
 
-// readAudio reads the tables of a piece of the audio, or those of the audio in a
+// readAudio reads the tables of a piece of the audio, or of the audio track in a
 // finished rendition file.
 func readAudio(p Input) (*Piece, error) {
 	boxes, err := p.topBoxes()

@@ -115,8 +115,8 @@ func newSegments(t *track, movieScale uint32, growing bool) (*Segments, error) {
 	return s, nil
 }
 
-// firstChange returns the first sample whose decoder configuration is not that of
-// the init segment.
+// firstChange returns the first sample whose decoder configuration differs from the
+// init segment's.
 func firstChange(spans []span) (sample int) {
 	for _, s := range spans {
 		if s.entry != 0 {
@@ -190,8 +190,8 @@ func (s *Segments) add(g Segment, end int64, sample int) {
 	s.list = append(s.list, g)
 }
 
-// withdrawLast removes the last segment of a growing track if it may have to be
-// joined with the one that follows, of which only so much is known.
+// withdrawLast removes the last segment of a growing track if only known of the
+// segment after it exists: less than least, so that the two may have to be joined.
 func (s *Segments) withdrawLast(known, least int64) {
 	if n := len(s.list); n > 0 && known < least {
 		s.list = s.list[:n-1]

@@ -183,7 +183,7 @@ func (t *track) playtime() (first, end int64) {
 
 // lastDuration returns the duration of the last sample, which has no successor
 // to derive it from. If it is zero, the frame would never be shown, so it gets
-// that of the sample before.
+// the duration of the sample before.
 func (t *track) lastDuration() int64 {
 	for _, d := range slices.Backward(t.stts.SampleTimeDelta) {
 		if d > 0 {

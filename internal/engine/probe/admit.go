@@ -7,8 +7,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Admit looks at the first SniffSize bytes of a file. If they are not those of a
-// video, it returns a *video.Failure that says what they look like.
+// Admit looks at the first SniffSize bytes of a file. If no video begins like this,
+// it returns a *video.Failure that says what they look like.
 func Admit(head []byte) error {
 	if Sniff(head) != "" {
 		return nil

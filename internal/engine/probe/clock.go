@@ -81,7 +81,7 @@ const longestOverflow = 12 * 3600
 
 // misreadOverflow reports whether the clock of a broadcast was reset to a time before its beginning. libavformat takes
 // that for an overflow and adds 26.5 hours to all times before the beginning; ffmpeg itself then sees an
-// overflow where the clock jumps back up, and from there on its times differ from those of ffprobe.
+// overflow where the clock jumps back up, and from there on its times differ from ffprobe's.
 func (f *Result) misreadOverflow() bool {
 	if !ffmpeg.ClockLeaps(f.Format.Name) {
 		return false

@@ -80,7 +80,7 @@ func (f *Result) endsInBox(ctx context.Context, r io.ReaderAt, size int64) (bool
 }
 
 // leastMissing is how many seconds an MP4 that is not fragmented has to lack. An edit list that ends early leaves
-// fewer packets than are listed, but the announced duration is that of what is left.
+// fewer packets than are listed, but the announced duration counts only what is left.
 const leastMissing = 0.1
 
 // lacksPackets reports whether a stream has fewer packets than the file lists.

@@ -32,7 +32,7 @@ func (f *Result) videoEditedAway() bool {
 	return listed
 }
 
-// audioEditedAway reports whether a video of many frames has audio of which the edit lists leave a packet at most.
+// audioEditedAway reports whether the edit lists of a video of many frames leave at most one packet of its audio.
 func (f *Result) audioEditedAway() bool {
 	many := func(s Stream) bool { return f.shownFrames(s) >= manyFrames }
 	return slices.ContainsFunc(f.videoStreams(), many) && slices.ContainsFunc(f.Streams, func(s Stream) bool {

@@ -17,7 +17,7 @@ const (
 	maxValue  = 4 << 20      // bytes that describe one packet or stream; a title can be as long as the file
 	maxListed = 1000         // ffmpeg itself opens no more than 200
 	maxAbout  = 4 * maxValue // bytes that describe all streams
-	maxDepth  = 100          // of lists in lists, each of which the decoder remembers
+	maxDepth  = 100          // of lists in lists; the decoder keeps all of them in memory
 )
 
 // Result is what ffprobe told about a file.

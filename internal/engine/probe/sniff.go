@@ -75,8 +75,8 @@ func rawHEVC(head []byte) bool {
 	return isUnit && len(unit) >= 6 && string(unit[:2]) == "\x40\x01" && string(unit[4:6]) == "\xff\xff"
 }
 
-// rawDV recognises what comes from a DV camera. It consists of blocks of 80 bytes, the first of which are a header,
-// two of subcode, three about the video, one of audio and one of video. Three bits tell which.
+// rawDV recognises the stream of a DV camera. It consists of blocks of 80 bytes. It begins with a header block, two
+// of subcode, three about the video, one of audio and one of video. Three bits of a block say what it holds.
 func rawDV(head []byte) bool {
 	const block = 80
 	sections := []byte{0, 1, 1, 2, 2, 2, 3, 4}

@@ -193,7 +193,7 @@ func (f *Result) missing() float64 {
 }
 
 // announcedEnd returns the end that the container announces. Containers count their
-// duration from zero: that of a recording which begins an hour later holds that hour, too.
+// duration from zero: if a recording begins an hour later, its duration includes that hour.
 func (f *Result) announcedEnd() float64 {
 	return min(f.Format.Start, 0) + f.Format.Duration
 }

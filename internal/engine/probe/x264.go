@@ -21,7 +21,7 @@ var x264Name = regexp.MustCompile(`x264 - core ([0-9]{1,4})`)
 
 // readX264 notes which version of x264 made a video with colour at full resolution. Versions
 // before 151 wrote such pictures slightly wrong. ffmpeg knows how to read them, but it learns the
-// version from the first frame only: whoever starts in the middle has to tell it.
+// version from the first frame only, so a decoder that starts in the middle needs an option for it.
 func (f *Result) readX264(path string) error {
 	s, err := f.Video()
 	if err != nil || s.Codec != "h264" || !strings.Contains(s.PixelFormat, "444") && !strings.HasPrefix(s.PixelFormat, "gbr") {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// MasterPlaylist lists the renditions of a video, of which there is at least
+// MasterPlaylist lists the renditions of a video. There must be at least
 // one. The audio is a rendition of its own: a player that switches between
 // renditions keeps the audio it has. It is a variant too, for players that have
 // no screen or no bandwidth for pictures.

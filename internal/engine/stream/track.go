@@ -66,7 +66,7 @@ func Present(renditions []Rendition) Presentation {
 	return NewPresentation(all, audio)
 }
 
-// NewPresentation describes a video of these tracks, of which at least one is of video.
+// NewPresentation describes a video of these tracks. There must be at least one video track.
 // Tracks of the same size and codec are one encode under several names, or nearly so,
 // and count once. Variants with longer segments than all else are left out.
 //

@@ -177,8 +177,9 @@ func (p *parser) leaveOut(err error) error {
 	return err
 }
 
-// parseText returns lines of a cue that was read from some bytes already, and from how many it is then. The
-// limit counts the lines as they were sent: those of which nothing stays would be endless otherwise.
+// parseText returns the text of a cue in some lines of the file. size is how many bytes of the cue were read
+// before; the new size is returned. The limit counts the lines as they were sent, because lines that are empty
+// without their markup could go on for ever.
 func (p *parser) parseText(from, to, size int) ([]string, int, error) {
 	most := maxText
 	if p.forgiving {

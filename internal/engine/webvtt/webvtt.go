@@ -55,7 +55,7 @@ func EncodeSegment(cues []Cue, from, to time.Duration) []byte {
 			shown = append(shown, c)
 		}
 	}
-	// The times of the cues are those of the media, whose first frame is at zero.
+	// The cues have the times of the media, whose first frame is at zero.
 	return encode("WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n", shown)
 }
 

@@ -81,8 +81,8 @@ func VisibleVideo(ctx context.Context, db Videos, by Actor, s Scope, id video.ID
 	return v, err
 }
 
-// VideoOfResolution returns the visible video that a resolution belongs to. Where there is none,
-// the resolution is what was not found.
+// VideoOfResolution returns the visible video that a resolution belongs to. If the actor cannot see it,
+// the error says that the resolution was not found.
 func VideoOfResolution(ctx context.Context, db Videos, by Actor, s Scope, id video.ResolutionID) (video.Video, error) {
 	if err := by.Require(s); err != nil {
 		return video.Video{}, err

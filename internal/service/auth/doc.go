@@ -2,7 +2,7 @@
 // the access of an actor to a video.
 //
 // API keys are stored as hashes. A key belongs to a tenant and has scopes; a video of another
-// tenant is not found rather than forbidden, so that nobody learns that it exists.
+// tenant is not found rather than forbidden, so that its existence stays secret.
 //
 // Upload and private playback addresses carry a signature (package sign): HMAC-SHA256 over a
 // purpose, an expiry, the id of the signing key and a subject. Signing keys live in the database,

@@ -27,7 +27,7 @@ const (
 // KeyDraft describes a key that another one makes.
 type KeyDraft struct {
 	Name   string
-	Scopes []Scope       // nil: those of the key that makes it
+	Scopes []Scope       // nil: the scopes of the key that makes it
 	Life   time.Duration // 0: it ends with the key that makes it
 }
 

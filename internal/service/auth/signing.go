@@ -44,7 +44,7 @@ type SigningKeys struct {
 	unknown *cache.Recent[struct{}]
 }
 
-// LoadSigningKeys returns the signing keys in a database. It makes the first one if there is none.
+// LoadSigningKeys returns the signing keys in a database. It makes the first one if the database has no key.
 // Playback addresses live no longer than maxLife; 0 stands for MaxSignedLife.
 func LoadSigningKeys(ctx context.Context, s SigningStore, now func() time.Time, maxLife time.Duration) (*SigningKeys, error) {
 	k := &SigningKeys{ring: sign.NewKeyring(), store: s, now: now, maxLife: cmp.Or(maxLife, MaxSignedLife)}
@@ -126,7 +126,7 @@ func (k *SigningKeys) Sign(p sign.Purpose, subject string, expires time.Time) st
 func (k *SigningKeys) Verify(ctx context.Context, p sign.Purpose, subject, token string) error {
 	if id := sign.KeyID(token); id != "" && !k.ring.Has(id) {
 		if _, err := k.unknown.Get(ctx); err != nil {
-			return err // nobody knows whether the key is forged or new
+			return err // the key may be forged or new
 		}
 	}
 	switch err := k.ring.Verify(p, subject, token, k.now()); {

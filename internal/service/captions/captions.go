@@ -59,8 +59,8 @@ type Upload struct {
 	Text     []byte         // WebVTT or SubRip
 }
 
-// Put adds a text to a video, or replaces the one of the same language. It returns the video as it is
-// then, and whether the language is new.
+// Put adds a text to a video, or replaces the text of the same language. It returns the changed video,
+// and whether the language is new.
 func (s *Service) Put(ctx context.Context, by auth.Actor, id video.ID, u Upload) (v video.Video, f video.File, created bool, err error) {
 	if _, err := auth.VisibleVideo(ctx, s.store, by, auth.Write, id); err != nil {
 		return v, f, false, err
@@ -155,7 +155,7 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, langua
 type removal bool
 
 const (
-	always       removal = true  // a client's deletion waits for nobody
+	always       removal = true  // a client's deletion does not wait for a backup
 	unlessBackup removal = false // a backup that runs may have read the old list: the sweep removes it later
 )
 

@@ -22,7 +22,7 @@ const listedLife = time.Hour
 func (c *Catalog) base(server string) playback.Base { return playback.NewBase(server, c.config.CDN) }
 
 // FileURLs returns the addresses of the files that belong to no resolution, of a video that List
-// returned. Those of a private video stay the same for listedLife, so that a page that
+// returned. The addresses of a private video stay the same for listedLife, so that a page that
 // shows a list again and again loads a picture once.
 func (c *Catalog) FileURLs(v video.Video, base string) []playback.FileURL {
 	expires, latest := c.now().Truncate(listedLife).Add(2*listedLife), c.keys.Expiry(2*listedLife)
@@ -66,7 +66,7 @@ func (c *Catalog) Private(ctx context.Context, by auth.Actor, id video.ID, ttl t
 func (c *Catalog) Watch(ctx context.Context, id video.ID, base string) (PlaybackInfo, error) {
 	v, err := c.findVisible(ctx, id)
 	if err == nil && !v.IsPublic {
-		err = video.VideoNotFound() // whether there is a private one is nobody's business
+		err = video.VideoNotFound() // that a private video exists is secret
 	}
 	if err != nil {
 		return PlaybackInfo{}, err
@@ -89,7 +89,7 @@ func (c *Catalog) Embed(ctx context.Context, token string, id video.ID, base str
 	return PlaybackInfo{State: s, URLs: playback.SignedURLs(v, c.base(base), c.keys, sign.Expiry(token))}, err
 }
 
-// findVisible returns a video that is not marked deleted, whoever asks.
+// findVisible returns a video of any tenant that is not marked deleted.
 func (c *Catalog) findVisible(ctx context.Context, id video.ID) (video.Video, error) {
 	v, err := c.store.Video(ctx, id)
 	if err == nil && !v.DeletedAt.IsZero() {

@@ -18,7 +18,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Cleaner removes the objects that nobody needs.
+// Cleaner removes the objects that are no longer needed.
 type Cleaner struct {
 	rules
 	store    *store.Store
@@ -145,8 +145,8 @@ func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (
 	return removed, err
 }
 
-// ExpireUploads fails videos whose upload nobody completed and removes what was uploaded. It returns
-// how many there were.
+// ExpireUploads fails the videos whose upload was not completed in time, and removes what was uploaded.
+// It returns how many there were.
 func (c *Cleaner) ExpireUploads(ctx context.Context) (int, error) {
 	f := video.Failf(video.UploadExpired, "No upload was completed before the address expired.")
 	count := 0

@@ -44,9 +44,9 @@ const (
 	storageWait = 30 * time.Second
 )
 
-// removeSoon removes what was recorded as deleted. Whoever asked learns that it is gone, or after a while
-// that it is not yet; the removal goes on then, and after that the purge task tries it for as long as it takes.
-// A client that deletes a video again is told when all is gone; of a resolution only the purge task knows.
+// removeSoon removes what was recorded as deleted. If that takes longer than d.Wait, it returns an error and the
+// removal goes on; the purge task then retries it until it succeeds. A client that deletes a video again learns
+// whether all is gone; for a resolution only the purge task knows.
 func (d *Deleter) removeSoon(ctx context.Context, remove func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deletionTimeout)
 	done := make(chan error, 1)

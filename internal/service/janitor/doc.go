@@ -1,4 +1,4 @@
-// Package janitor removes what nobody needs: deleted videos and resolutions, abandoned uploads, the
+// Package janitor removes what is no longer needed: deleted videos and resolutions, abandoned uploads, the
 // files of finished passes, and what crashes left behind.
 //
 // # Deletion

@@ -25,7 +25,7 @@ type Marker struct {
 // NewMarker returns the marker of a database in a storage.
 func NewMarker(s *store.Store, blobs blob.Store) *Marker { return &Marker{store: s, blobs: blobs} }
 
-// Write marks the storage as that of this database.
+// Write marks the storage as belonging to this database.
 func (m *Marker) Write(ctx context.Context) error {
 	own, all, err := m.list(ctx)
 	if err != nil {

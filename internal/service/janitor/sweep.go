@@ -14,7 +14,7 @@ import (
 // SweepReport says what a sweep found.
 type SweepReport struct {
 	Objects int // examined
-	Removed int // that nobody needed
+	Removed int // no longer needed
 	Unknown int // whose key is not one of ours; left alone
 
 	// Stored is what is left in each area that was examined to its end.
@@ -28,7 +28,7 @@ type SweepReport struct {
 // that follow from being removed.
 const maxFailures = 10
 
-// Sweep examines every object and removes those that nobody needs: what a crash left between writing
+// Sweep examines every object and removes those that are not needed: what a crash left between writing
 // an object and recording it. It may run at any time; an object whose record is just being written is
 // left to a later sweep. In a storage that other databases use, too, it removes nothing and fails.
 func (c *Cleaner) Sweep(ctx context.Context) (SweepReport, error) {
@@ -46,7 +46,7 @@ func (c *Cleaner) Sweep(ctx context.Context) (SweepReport, error) {
 
 // SweepUploads does the same to uploaded files alone. A URL that the storage has signed accepts a file
 // for as long as it lives, also when its video is deleted or its upload completed, and the storage
-// tells nobody. There are few uploaded files at any time, so they can be examined often. It does
+// does not report it. There are few uploaded files at any time, so they can be examined often. It does
 // nothing where all uploads pass through this service, which refuses such files.
 func (c *Cleaner) SweepUploads(ctx context.Context) (SweepReport, error) {
 	var r SweepReport
@@ -131,8 +131,8 @@ func (c *Cleaner) sweepArea(ctx context.Context, area objects.Area, r *SweepRepo
 const staleWrite = 48 * time.Hour
 
 // AbortUnfinished aborts multipart writes that will never be completed. Their parts cost money and are
-// not visible: those of uploads that nobody may continue, and what killed processes left. It returns
-// how many there were.
+// not visible: they belong to uploads that may not be continued, or were left by killed processes. It
+// returns how many writes were aborted.
 func (c *Cleaner) AbortUnfinished(ctx context.Context) (int, error) {
 	shared := c.marker.checkExclusive(ctx) // then an unknown upload may belong to another database
 	if _, is := errors.AsType[sharedError](shared); shared != nil && !is {

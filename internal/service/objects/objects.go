@@ -90,8 +90,9 @@ func SourceBegun(key string) (begun time.Time, ok bool) {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(unique[:8]) >> 16)), true
 }
 
-// Chunk is the key of the file of one chunk at one rendition. run tells the files of one execution of
-// the task from those of another; those of videos that nobody plays meanwhile have none.
+// Chunk is the key of the file of one chunk at one rendition. run is the name of one execution of the
+// task, which keeps its files apart from other executions; it is "" if the video cannot be played before it is
+// finished.
 func Chunk(id video.ID, chunk, rendition int, run string) string {
 	return fmt.Sprintf("%schunk-%d-%d%s.mp4", Work.Prefix(id), chunk, rendition, suffix(run))
 }

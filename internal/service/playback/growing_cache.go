@@ -26,8 +26,8 @@ type growingCaches struct {
 const (
 	// maxGrowing is how many videos are remembered.
 	maxGrowing = 64
-	// maxTables is how much memory the tables of their chunk files may take, and again those of the
-	// tracks that they make.
+	// maxTables is how much memory the tables of their chunk files may take. The tracks made from them may
+	// take as much again.
 	maxTables = 64 << 20
 	// maxKnown is how long what was read of a video is used while its growth is the same. A segment of
 	// a long video would otherwise cost a plan of hundreds of chunks, and as many steps.
@@ -146,8 +146,8 @@ func (c *growingCaches) join(id trackID, parts pipeline.Parts, pieces []*mp4.Pie
 	return segments, nil
 }
 
-// continues reports whether a joined track has all of these parts and more: they are those of a request
-// that asked the database earlier.
+// continues reports whether a joined track has all of these parts and more. Then the request with these
+// parts has read the database earlier than the request that joined the track.
 func (j joined) continues(parts pipeline.Parts) bool {
 	n := len(parts.Keys)
 	return len(j.keys) >= n && slices.Equal(j.keys[:n], parts.Keys) && (len(j.keys) > n || j.all)

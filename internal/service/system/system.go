@@ -131,7 +131,7 @@ func (s *Service) Stored(ctx context.Context) ([]Stored, error) {
 	return all, nil
 }
 
-// LastBackup returns when the newest complete backup began; zero if there is none.
+// LastBackup returns when the newest complete backup began, or zero without a backup.
 func (s *Service) LastBackup(ctx context.Context) (time.Time, error) { return s.backup.Get(ctx) }
 
 // Disk measures the disk.

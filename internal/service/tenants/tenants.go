@@ -83,8 +83,8 @@ func (s *Service) Page(ctx context.Context, by auth.Actor, after video.Tenant, l
 	return p, nil
 }
 
-// SetLimits changes the limits of a tenant, which may be one that nobody has heard of yet, and returns
-// the tenant.
+// SetLimits changes the limits of a tenant and returns the tenant. A tenant without videos or keys may
+// have limits, too.
 func (s *Service) SetLimits(ctx context.Context, name video.Tenant, change func(*video.Limits)) (Tenant, error) {
 	if strings.TrimSpace(string(name)) == "" || len(name) > auth.MaxTenant {
 		return Tenant{}, video.InvalidFields(video.Fault{Field: "tenant", Code: "out_of_range", Message: "must have 1 to 100 characters"})

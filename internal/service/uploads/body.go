@@ -17,7 +17,7 @@ const (
 )
 
 // putBody is the body of a PUT. It fails as soon as it is longer than a limit, too slow, past its
-// end, or stopped. It tells errors of the client's connection from those of the storage.
+// end, or stopped. It tells errors of the client's connection from errors of the storage.
 type putBody struct {
 	r     io.Reader
 	limit int64

@@ -87,7 +87,7 @@ func processing(v video.Video) video.Video {
 // that are not recorded are swept when they are much older than that.
 const CompletionLimit = 12 * time.Hour
 
-// errTooSlow says that the copy began too long ago. A copy of its own is nobody's then.
+// errTooSlow says that the copy began too long ago. The copy is removed.
 var errTooSlow = &video.Error{Kind: video.Unavailable, Code: "storage_unavailable", RetryAfter: time.Minute,
 	Msg: "The storage took too long to copy the uploaded file. Try again later."}
 
@@ -139,7 +139,7 @@ func (s *Service) accept(ctx context.Context, v video.Video) (bool, error) {
 	if err != nil && refusal == nil {
 		return false, err // the copy stays: the commit may have taken effect, and the sweep will know
 	}
-	leftover := []string{pinned.Key} // another call was faster: nobody needs this copy
+	leftover := []string{pinned.Key} // refused, or another call was faster: this copy is not needed
 	if accepted {
 		if s.blobs.Capabilities().Presign != nil {
 			s.uploaded(pinned.Size) // most of these bytes went to the storage directly
@@ -189,7 +189,7 @@ func (s *Service) verify(ctx context.Context, id video.ID) (blob.Info, error) {
 	return info, s.admit(head)
 }
 
-// missing says why there is no file: nobody sent one, or a resumable upload goes on.
+// missing says why there is no file: none was sent, or a resumable upload is not finished.
 func (s *Service) missing(ctx context.Context, id video.ID) error {
 	_, err := s.blobs.Stat(ctx, objects.UploadRecord(id))
 	switch {

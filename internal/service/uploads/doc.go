@@ -4,8 +4,8 @@
 // # PUT
 //
 // The file streams into the storage. A broken connection leaves nothing. Everything that can be
-// refused is refused before the first byte is read. So that nobody can fill the disk or hold a
-// connection for ever with one address, a PUT has the upload lease as well, must be as fast as a slow
+// refused is refused before the first byte is read. One address must not be enough to fill the disk or to
+// hold a connection for ever: a PUT has the upload lease as well, must be as fast as a slow
 // mobile network, and ends when its video is given up (putBody).
 //
 // # Resumable uploads

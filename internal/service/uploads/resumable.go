@@ -95,8 +95,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// OpenFetched returns the permission to store the file of a video that is fetched. It is that of a
-// resumable upload: what was fetched is continued in the same way.
+// OpenFetched returns the permission to store the file of a video that is imported. It is a resumable
+// upload, so that a fetch can continue where it was interrupted.
 func (s *Service) OpenFetched(ctx context.Context, id video.ID) (Resumable, error) {
 	v, err := s.openForUpload(ctx, id)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Service) ContinueResumable(ctx context.Context, r Resumable) error {
 	return s.store.KeepUploadOpen(ctx, r.Video, r.Expires)
 }
 
-// StoredBytes returns the size of the whole file, or -1 where there is none yet.
+// StoredBytes returns the size of the whole file, or -1 while the file is not complete.
 func (s *Service) StoredBytes(ctx context.Context, id video.ID) (int64, error) {
 	info, err := s.blobs.Stat(ctx, objects.Upload(id))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -20,7 +20,7 @@ type slots struct {
 	running map[video.ID]*slot
 }
 
-// slot is that of a video whose file arrives.
+// slot is held by a video while its file arrives.
 type slot struct {
 	requests int
 	release  func()

@@ -74,13 +74,12 @@ func routeOf(r *http.Request) string {
 	return pattern
 }
 
-// contentOf returns what a route sends at a path, if its bytes are counted: not those of probes, and not
-// the few that answer an upload. The name of a file is taken from the path: playback is served without
-// the mux, which would know it.
-func contentOf(route, at string) (metrics.Content, bool) {
+// contentOf returns what a route sends at a path, and false if its bytes are not counted: answers to probes
+// and to uploads. The name of a file is taken from the path, because playback is served without the mux.
+func contentOf(route, urlPath string) (metrics.Content, bool) {
 	switch {
 	case isPlayback(route):
-		return metrics.Played(path.Base(at)), true
+		return metrics.Played(path.Base(urlPath)), true
 	case strings.HasPrefix(route, "/api/"):
 		return metrics.Answer, true
 	case isPartOfPage(route), slices.Contains([]string{"/{$}", "/docs", "/openapi.json", "/oembed"}, route),

@@ -1,8 +1,8 @@
 package api
 
 const (
-	// smallBody is the size up to which a body needs no slot. A request that makes sense fits, so
-	// nobody waits because others send large bodies.
+	// smallBody is the size up to which a body needs no slot. Sensible requests are smaller, so
+	// they do not wait for large bodies of others.
 	smallBody = 32 << 10
 	// maxLargeBodies and maxLargeBodiesPerKey are how many larger bodies are read and decoded at
 	// once. Each takes up to maxBody, and about as much again while it is decoded.

@@ -88,7 +88,7 @@ func (a *API) authenticate(r *http.Request, h http.Header) (auth.Actor, error) {
 		return actor, a.limitOf(r.Context(), actor, secret, cost, h)
 	}
 	if secret == "" {
-		return actor, err // nobody guesses a key
+		return actor, err // a request without a key is not an attempt to guess one
 	}
 	return actor, a.countFailure(r, err)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// maxFaults is how many faults a response lists. Nobody reads more of them.
+// maxFaults is the largest number of faults that a response lists.
 const maxFaults = 20
 
 // A request body is a struct. Its tags say what is decoded, and how it is described:
@@ -84,8 +84,8 @@ func invalidFields(faults []video.Fault) error {
 	return video.InvalidFields(faults...)
 }
 
-// mergeFaults adds those of more that concern other fields: an element of the wrong type is one fault, not also a
-// value out of range. Faults are in the order of the fields.
+// mergeFaults adds the faults in more whose field has no fault yet: an element of the wrong type is one fault, not
+// also a value out of range. Faults are in the order of the fields.
 func mergeFaults(faults, more []video.Fault, fields []jsonField) []video.Fault {
 	wrong := map[string]bool{}
 	for _, f := range faults {

@@ -116,7 +116,7 @@ func (e *enums) add(name string, s *huma.Schema) string {
 
 func enumKey(values []any) string { return fmt.Sprintf("%q", values) }
 
-// capital writes a name as that of a type: Last-Event-ID is LastEventID.
+// capital turns a name into the name of a type: Last-Event-ID becomes LastEventID.
 func capital(name string) string {
 	var out strings.Builder
 	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '-' || r == '_' || r == '.' }) {

@@ -58,7 +58,7 @@ type page struct {
 // newPage returns a page of the usual length.
 func newPage() page { return page{limit: video.DefaultPage} }
 
-// parameters are those of a list of things, which begins with first.
+// parameters returns the query parameters of a list of things: limit and cursor. first says which thing comes first.
 func (p *page) parameters(things, first string) []parameter {
 	return []parameter{
 		limitParameter(&p.limit, things),

@@ -34,7 +34,7 @@ type reportView struct {
 	Runs      []runView          `json:"runs" nullable:"false" doc:"The programs that were run, in the order they ended. If there are very many, only the first and those that failed are listed."`
 	Totals    totalsView         `json:"totals" doc:"The cost of all runs, including those that are not listed."`
 	Outputs   byName[outputView] `json:"outputs" doc:"The files that are ready."`
-	Files     []fileView         `json:"files,omitempty" nullable:"false" doc:"The files that were published beside those of the resolutions."`
+	Files     []fileView         `json:"files,omitempty" nullable:"false" doc:"The published files that belong to no resolution."`
 }
 
 // fileView is a published file that belongs to no resolution.
@@ -117,7 +117,7 @@ type totalsView struct {
 	QueueSeconds *float64 `json:"queueSeconds,omitempty" doc:"From the completed upload to the first run."`
 	TotalSeconds *float64 `json:"totalSeconds,omitempty" doc:"From the completed upload until the video was ready or failed; if resolutions were added later, until those were."`
 
-	Codecs []codecCostView `json:"codecs,omitempty" nullable:"false" doc:"What each codec beside H.264 cost, which is a part of the totals. Absent if there is none."`
+	Codecs []codecCostView `json:"codecs,omitempty" nullable:"false" doc:"What each codec beside H.264 cost, which is a part of the totals. Absent if only H.264 was made."`
 }
 
 type codecCostView struct {
@@ -137,7 +137,7 @@ type outputView struct {
 
 	NoBetterThan video.Name `json:"noBetterThan,omitempty" doc:"A smaller resolution that looks as much like the source when it is enlarged to this size: this one takes bytes and shows nothing more. Measured together with ssim; absent if this one is better." example:"360p"`
 
-	Variants []outputVariantView `json:"variants,omitempty" nullable:"false" doc:"What became of it in each codec beside H.264. Absent if there is none."`
+	Variants []outputVariantView `json:"variants,omitempty" nullable:"false" doc:"What became of it in each codec beside H.264. Absent if it was made in H.264 alone."`
 }
 
 type outputVariantView struct {

@@ -20,7 +20,7 @@ import (
 
 const (
 	// pollInterval is how often videos with subscribers are polled, and so how often a
-	// stream can have an event. Nobody can read numbers that change faster.
+	// stream can have an event. People cannot read numbers that change faster.
 	pollInterval = time.Second
 	// pollRest is the pause after a poll, as a multiple of how long it took. A database
 	// under load, or one with very many videos in processing, is polled less often.

@@ -69,8 +69,8 @@ func tokenIn(r *http.Request) (id video.ID, token string, ok bool) {
 	return id, query.Get(tokenParameter), below && err == nil && query.Has(tokenParameter)
 }
 
-// allowTokenOrigins lets pages of any origin read the response, errors included: whoever has the
-// token may. It reports whether that was all that the browser asked for.
+// allowTokenOrigins lets pages of any origin read the response, errors included, because the token alone
+// gives access. It answers a preflight request itself, and reports whether it did.
 func allowTokenOrigins(w http.ResponseWriter, r *http.Request) bool {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")

@@ -130,7 +130,7 @@ func (v videoRoutes) create(ctx context.Context, c *call, in *newVideo) (*upload
 func viewUpload(u catalog.Upload) *upload {
 	v := u.Video
 	out := &upload{ID: v.ID, ContentType: v.ContentType, IsPublic: v.IsPublic, Resolutions: viewStatuses(v.Resolutions)}
-	if !v.Imported { // nobody uploads its file
+	if !v.Imported { // the file of an import is not uploaded
 		expires := v.UploadExpiresAt.UTC()
 		out.UploadURL, out.UploadExpiresAt, out.MaxUploadBytes, out.TusURL = u.URL, &expires, u.MaxBytes, u.TusURL
 	}

@@ -123,7 +123,7 @@ type ResolutionDetails struct {
 // variantView is a resolution in one codec.
 type variantView struct {
 	Codec     video.Codec  `json:"codec" enum:"h264,av1"`
-	Status    video.Status `json:"status" enum:"pending_upload,processing,ready,fail" doc:"Neither the status of the resolution nor that of the video depends on codecs other than h264."`
+	Status    video.Status `json:"status" enum:"pending_upload,processing,ready,fail" doc:"The statuses of the resolution and of the video depend on h264 alone."`
 	VideoURL  string       `json:"videoUrl,omitempty" format:"uri" doc:"Answers 404 not_ready until status is ready. Absent where the video is shown without URLs."`
 	SizeBytes int64        `json:"sizeBytes,omitempty"`
 	Bitrate   int64        `json:"bitrate,omitempty" doc:"In bits per second."`
@@ -131,8 +131,8 @@ type variantView struct {
 	Failure   *failure     `json:"failure,omitempty" doc:"Why status is fail."`
 }
 
-// viewVariants views a resolution in all of its codecs; none if that is H.264 alone. h264 is the URL of
-// its H.264 file, and others are those of the other codecs.
+// viewVariants views a resolution in each of its codecs. It returns nil if that is H.264 alone. h264 is the
+// URL of its H.264 file, and others has the URLs of the other codecs.
 func viewVariants(r catalog.ResolutionState, h264 string, others map[video.Codec]string) []variantView {
 	if len(r.Variants) == 0 {
 		return nil
@@ -165,7 +165,7 @@ func viewVideoDetails(s catalog.State) VideoDetails {
 	return out
 }
 
-// viewResolutionDetails takes the URLs of the variants, of which a view without URLs has none.
+// viewResolutionDetails views a resolution. A view without URLs passes "" and nil for the URLs.
 func viewResolutionDetails(r catalog.ResolutionState, h264 string, others map[video.Codec]string) ResolutionDetails {
 	return ResolutionDetails{
 		Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate,

@@ -77,7 +77,7 @@ type deliveryView struct {
 	State         string        `json:"state" enum:"pending,delivered,failed"`
 	Attempts      []attemptView `json:"attempts" nullable:"false" doc:"Oldest first."`
 	CreatedAt     time.Time     `json:"createdAt"`
-	NextAttemptAt *time.Time    `json:"nextAttemptAt" nullable:"true" doc:"null if there is none."`
+	NextAttemptAt *time.Time    `json:"nextAttemptAt" nullable:"true" doc:"null if no attempt follows."`
 }
 
 type attemptView struct {
@@ -132,7 +132,7 @@ type fetchedHeaders struct {
 
 // deliveryReport is the body of a report.
 type deliveryReport struct {
-	Receipt      string       `json:"receipt" doc:"That of the event."`
+	Receipt      string       `json:"receipt" doc:"The receipt of the event."`
 	Status       httpStatus   `json:"status,omitempty" minimum:"0" maximum:"999" doc:"With which your program answered; 0 or absent: it did not."`
 	Error        string       `json:"error,omitempty" maxLength:"300" nullable:"true" doc:"Why it did not."`
 	Milliseconds milliseconds `json:"milliseconds,omitempty" minimum:"0" maximum:"3600000" doc:"How long it took."`

@@ -51,7 +51,7 @@ const resolutions = "resolutions.js"
 
 // Config holds the settings.
 type Config struct {
-	// Origins are URLs, other than that of the page, which files are uploaded to and
+	// Origins are URLs, beside the page's own, which files are uploaded to and
 	// played from: the base URL, if one is set, and the storage, if it serves clients
 	// directly. Only their origins matter; empty ones are ignored.
 	Origins []string
@@ -86,7 +86,7 @@ func Register(mux *http.ServeMux, config Config) error {
 	return nil
 }
 
-// contentTypes maps extensions to media types. Those of the operating system differ
+// contentTypes maps extensions to media types. The operating system's table differs
 // between machines.
 var contentTypes = map[string]string{
 	"html": "text/html; charset=utf-8",

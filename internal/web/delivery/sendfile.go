@@ -25,13 +25,13 @@ const askSendfile = "X-Sendfile-Type"
 // Sendfile says which proxies send files themselves, and how they are told.
 type Sendfile struct {
 	Header  string         // XAccelRedirect or XSendfile; "" turns it off
-	Proxies []netip.Prefix // which may ask for it: none that passes on what its own clients ask for
+	Proxies []netip.Prefix // may ask for it; they must not pass on this header from their own clients
 	Dir     string         // where the objects are, for XSendfile
 }
 
-// handOver leaves an object to the proxy that the request came through, ranges and conditions
-// included. It reports false if the object is to be sent from here: if it is none of the storage, or if
-// the proxy did not ask. Any other client would get the name of a file, and no file.
+// handOver lets the proxy that the request came through send an object, ranges and conditions
+// included. It reports false if the object must be sent from here: it is not in the storage, or
+// the proxy did not ask. Any other client would get the name of a file instead of the file.
 func (s Sendfile) handOver(w http.ResponseWriter, r *http.Request, info blob.Info) bool {
 	if s.Header == "" || info.Key == "" || r.Header.Get(askSendfile) != s.Header || !s.isProxy(r) {
 		return false

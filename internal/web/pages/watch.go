@@ -13,10 +13,10 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// Who may show a page in a frame.
+// Which sites may show a page in a frame.
 const (
-	nobody   = "'none'"
-	everyone = "*"
+	noSite  = "'none'"
+	anySite = "*"
 )
 
 // watch answers GET /watch/{id}.
@@ -25,7 +25,7 @@ func (p *pages) watch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.servePage(w, r, info, pageKind{template: "watch.html", root: "../", ancestors: nobody, cache: publicCache(info)})
+	return p.servePage(w, r, info, pageKind{template: "watch.html", root: "../", ancestors: noSite, cache: publicCache(info)})
 }
 
 // embedPublic answers GET /embed/{id}.
@@ -34,7 +34,7 @@ func (p *pages) embedPublic(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.servePage(w, r, info, pageKind{template: "embed.html", root: "../", ancestors: everyone, cache: publicCache(info)})
+	return p.servePage(w, r, info, pageKind{template: "embed.html", root: "../", ancestors: anySite, cache: publicCache(info)})
 }
 
 // embedPrivate answers GET /embed/{token}/{id}.
@@ -47,7 +47,7 @@ func (p *pages) embedPrivate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.servePage(w, r, info, pageKind{template: "embed.html", root: "../../", ancestors: everyone, cache: "no-store"})
+	return p.servePage(w, r, info, pageKind{template: "embed.html", root: "../../", ancestors: anySite, cache: "no-store"})
 }
 
 // public returns the public video that a request asks for.
@@ -99,7 +99,7 @@ func (p *pages) servePage(w http.ResponseWriter, r *http.Request, info catalog.P
 	page := pageData{
 		pageURLs: p.urls(k.root), State: s, Title: info.Video.Title, Options: parseOptions(r.URL.Query()),
 		Card: cardOf(info, base), ID: string(info.Video.ID),
-		Eager: k.ancestors == nobody, // a site may show many players
+		Eager: k.ancestors == noSite, // a site may show many players
 	}
 	if info.Video.IsPublic {
 		w.Header().Set("Link", "<"+page.Card.OEmbed+`>; rel="alternate"; type="application/json+oembed"`)
@@ -181,9 +181,9 @@ func (p *pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	for name, values := range pr.Headers() {
 		w.Header()[name] = values
 	}
-	root, ancestors := "../", nobody
+	root, ancestors := "../", noSite
 	if strings.HasPrefix(r.URL.Path, "/embed/") {
-		ancestors = everyone
+		ancestors = anySite
 		root = strings.Repeat("../", strings.Count(r.URL.Path, "/")-1)
 	}
 	data := struct {
@@ -191,7 +191,7 @@ func (p *pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		refusal
 		Embedded  bool
 		RequestID string
-	}{p.urls(root), refusalOf(pr), ancestors == everyone, pr.RequestID}
+	}{p.urls(root), refusalOf(pr), ancestors == anySite, pr.RequestID}
 	k := pageKind{template: "refused.html", root: root, ancestors: ancestors, cache: "no-store"}
 	if err := p.write(w, r, pr.Status, k, data); err != nil {
 		problem.Write(w, r, err)

@@ -91,7 +91,7 @@ func readerBesideWriters(t *testing.T, s blob.Store) {
 				continue
 			}
 			if err != nil || !known[got] {
-				t.Errorf("a reader saw what nobody wrote: %s, %v", abridge(got), err)
+				t.Errorf("a reader saw content that was never written: %s, %v", abridge(got), err)
 			}
 		}
 	})

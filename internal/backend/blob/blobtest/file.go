@@ -212,7 +212,7 @@ func fetchParts(t *testing.T, s blob.Store) {
 		for _, r := range ranges {
 			from, to := min(r.From, want.Size), min(r.To, want.Size)
 			if string(got[from:to]) != content[from:to] {
-				t.Errorf("%s: the bytes from %d to %d are not those of the object", name, from, to)
+				t.Errorf("%s: the bytes from %d to %d differ from the object", name, from, to)
 			}
 		}
 		if !sparse && string(got) != content {

@@ -134,8 +134,8 @@ func (s *rawStore) describe(key string, fi fs.FileInfo) blob.Info {
 // which advances every few milliseconds only; so writes set the time themselves, to
 // the nanosecond.
 //
-// Nobody can get any of these from an ETag, nor check a guess, without the key. A hash with
-// the key in front is enough for that, since the input always has the same length.
+// The key keeps these values secret: without it, an ETag neither reveals them nor confirms a guess.
+// A hash with the key in front is enough for that, since the input always has the same length.
 func (s *rawStore) etag(fi fs.FileInfo) string {
 	input := make([]byte, 0, sha256.Size+3*8)
 	input = append(input, s.etagKey[:]...)

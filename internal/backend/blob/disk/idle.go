@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// maxIdle is how many files stay open although nobody reads them.
+	// maxIdle is how many files stay open without a reader.
 	maxIdle = 64
-	// idleTime is how long one of them does at least; at most it is twice as long. A deleted file takes space
-	// while it is open, so it is short. Delete does not wait for it.
+	// idleTime is the least time that a file stays open without a reader; it may be twice as long. It is short
+	// because a deleted file takes space while it is open. Delete does not wait for it.
 	idleTime = time.Second
 )
 
@@ -25,9 +25,9 @@ type version struct {
 	size          int64
 }
 
-// idleFiles are files that were read a moment ago, and are kept open for the next reader: a video is asked for
-// in ranges, many times a second. A reader has a file for itself, because its position belongs to it. Whoever
-// takes one has asked the file system first whether its name still stands for it.
+// idleFiles keeps files open that were just read, because a player asks for a video in many ranges a second. A
+// file has one reader at a time, because readers move its position. Callers of take look up the version of the
+// name in the file system first.
 type idleFiles struct {
 	mu     sync.Mutex
 	byKey  map[string][]idleFile // the one that was read last is the last
@@ -50,7 +50,7 @@ func (i *idleFiles) has(key string) bool {
 	return len(i.byKey[key]) > 0
 }
 
-// take returns an open file of this version, if there is one. Those of other versions are closed.
+// take returns an open file of this version, if there is one. Files of other versions are closed.
 func (i *idleFiles) take(key string, v version) (f idleFile, ok bool) {
 	var others []idleFile
 	defer func() { closeAll(others) }()
@@ -120,7 +120,7 @@ func closeAll(files []idleFile) {
 	}
 }
 
-// sweep closes files that nobody has read for idleTime.
+// sweep closes files that have been idle for idleTime.
 func (i *idleFiles) sweep() {
 	var old []idleFile
 	defer func() { closeAll(old) }()

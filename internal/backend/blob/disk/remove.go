@@ -51,7 +51,7 @@ func (s *rawStore) unlink(key string) error {
 	return err
 }
 
-// pruneAndSync removes those of the folders that are empty now, and brings the
+// pruneAndSync removes the folders that are empty now, and brings the
 // removals to disk. A folder is synced even if nothing was removed from it just
 // now: the caller may be repeating a Delete that failed after its removal.
 func (s *rawStore) pruneAndSync(dirs map[string]bool) error {

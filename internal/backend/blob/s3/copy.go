@@ -38,8 +38,8 @@ func retryChanged[T any](do func() (T, error)) (T, error) {
 	return result, err
 }
 
-// copyVersion copies the version that it finds, if it is the one asked for. The size
-// that it reports is then that of the copy.
+// copyVersion copies the object if its ETag is still etag; "" accepts any. The size that it reports
+// is the size of the version that it copied.
 func (s *rawStore) copyVersion(ctx context.Context, from, to, etag string) (blob.Info, error) {
 	source, err := s.Stat(ctx, from)
 	if err != nil {

@@ -45,7 +45,7 @@ type multipart struct {
 	parts []types.CompletedPart
 }
 
-// begin starts an object of which at most this many parts are in flight at a time.
+// begin starts a multipart upload that sends at most parallel parts at a time.
 func (s *rawStore) begin(ctx context.Context, key string, parallel int) (*multipart, error) {
 	out, err := s.client.CreateMultipartUpload(ctx, &sdk.CreateMultipartUploadInput{
 		Bucket: &s.bucket, Key: s.fullKey(key), ContentType: contentType(key),

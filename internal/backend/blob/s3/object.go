@@ -156,7 +156,7 @@ func (o *object) readSequential(p []byte) (int, error) {
 		rest, off := make([]byte, left), r.off
 		if _, err := io.ReadFull(r, rest); err != nil {
 			o.closeSequential()
-			return n, nil // whoever wants these bytes asks for them again, and gets the error
+			return n, nil // the next read asks for these bytes again, and gets the error
 		}
 		o.window = window{off, rest}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 )
 
-// prepared is a copy of which the server has all parts.
+// prepared is a copy whose parts are all on the server.
 type prepared struct {
 	store    *rawStore
 	from, to string
@@ -18,8 +18,8 @@ type prepared struct {
 }
 
 // Prepare has the server copy the object as parts of a multipart upload, also one that
-// fits into a single part: whoever publishes it may hold a lock, and then one request
-// that takes a moment is better than one that copies half a gigabyte.
+// fits into a single part: the caller of Publish may hold a lock, and must not wait while
+// half a gigabyte is copied.
 func (s *rawStore) Prepare(ctx context.Context, from, to string) (blob.Prepared, error) {
 	p, err := retryChanged(func() (*prepared, error) { return s.prepareVersion(ctx, from, to) })
 	if err != nil {

@@ -42,8 +42,8 @@ func (s *rawStore) Put(ctx context.Context, key string, r io.Reader) (blob.Info,
 	return s.putWhole(ctx, key, bytes.NewReader((*buf)[:n]), int64(n))
 }
 
-// fill reads until buf is full. At the end of r the error is io.EOF; others are
-// those of r or of ctx.
+// fill reads until buf is full. It returns io.EOF at the end of r, and otherwise the
+// error of r or of ctx.
 func fill(ctx context.Context, r io.Reader, buf []byte) (n int, err error) {
 	for n < len(buf) && err == nil {
 		if err := ctx.Err(); err != nil {

@@ -38,7 +38,7 @@ const (
 
 // Options are optional settings of a Store. The zero value is good.
 type Options struct {
-	// Credentials sign the requests; nil means those of the usual AWS_*
+	// Credentials sign the requests; nil takes them from the usual AWS_*
 	// variables, files and roles.
 	Credentials aws.CredentialsProvider
 	// PartSize is the size of the parts of large objects, at least 5 MiB; 0 means
@@ -150,7 +150,7 @@ func describe(key string, size int64, etag *string, modified *time.Time) blob.In
 	return blob.Info{Key: key, Size: size, ETag: unquote(etag), Modified: aws.ToTime(modified)}
 }
 
-// unquote returns the bare ETag. Some proxies mark those of a server as weak, which
+// unquote returns the bare ETag. Some proxies mark the ETags of a server as weak, which
 // the server itself would not recognize.
 func unquote(etag *string) string {
 	return strings.Trim(strings.TrimPrefix(aws.ToString(etag), "W/"), `"`)

@@ -138,7 +138,7 @@ func testFairStopped(l *lab) {
 	l.start(1)
 	l.next(of("b", 0, 0)).end <- nil
 	left := []queue.Task{of("a", 1, 0), of("a", 2, 0), of("b", 1, 0), of("b", 2, 0)}
-	for range 2 { // in turn, whoever is first
+	for range 2 { // the tenants take turns; either may be first
 		a := l.one(left...)
 		a.end <- nil
 		other := left[2:]
@@ -190,7 +190,7 @@ func testFairRunning(l *lab) {
 	l.enqueue(of("c", 0, 0))
 	last.end <- nil
 	l.next(of("c", 0, 0)).end <- nil
-	l.next(of("a", 2, 0)) // nobody else waits: the second one of this tenant
+	l.next(of("a", 2, 0)) // no other tenant waits, so this one runs a second task
 	long[1].end <- nil
 	l.next(of("a", 3, 0))
 }
@@ -275,7 +275,7 @@ func spareOf(tenant video.Tenant, number int) queue.Task {
 	return of(tenant, 1000+number, queue.Spare)
 }
 
-// testSpare has tenants whose other tasks come later than those of spare time.
+// testSpare checks that spare tasks wait for all other tasks, also for those that were enqueued later.
 func testSpare(l *lab) {
 	l.enqueue(spareOf("a", 0), spareOf("a", 1), spareOf("b", 0))
 	l.enqueue(batchOf("a", 2, 99)...)
@@ -315,7 +315,7 @@ func testSpareYields(l *lab) {
 	l.counts(0, 0)
 }
 
-// testSpareYieldsAll has tasks of spare time in all slots when those of the same tenant come.
+// testSpareYieldsAll fills all slots with spare tasks before other tasks of the same tenant come.
 func testSpareYieldsAll(l *lab) {
 	l.start(2)
 	spare, urgent := []queue.Task{spareOf("a", 0), spareOf("a", 1)}, batchOf("a", 4, 0)

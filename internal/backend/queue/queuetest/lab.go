@@ -104,9 +104,8 @@ func (l *lab) startWith(n int, h queue.Handler) {
 	}
 }
 
-// restart goes on with a new queue on the same database. The old one, whether
-// it was stopped or is taken for dead, cannot write any more, so that
-// nobody waits for it.
+// restart goes on with a new queue on the same database. It does not wait for the
+// old one, which was stopped or is taken for dead, and cannot write any more.
 func (l *lab) restart() {
 	l.Helper()
 	dead := l.Queue
@@ -246,7 +245,7 @@ func (l *lab) ended(a *act) error {
 	return context.Cause(a.ctx)
 }
 
-// goesOn checks that nobody has asked a to stop.
+// goesOn checks that a was not asked to stop.
 func (l *lab) goesOn(a *act) {
 	l.Helper()
 	if a.ctx.Err() != nil {

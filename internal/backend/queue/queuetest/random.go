@@ -58,7 +58,7 @@ func drawStep(rt *rapid.T) step {
 
 // testRandom does random things to queues. Whatever happens, a task that was
 // committed and not cancelled ends exactly once or is still waiting, no name
-// runs twice at once, and nothing runs that nobody wants.
+// runs twice at once, and no cancelled or finished task runs.
 func testRandom(t *testing.T, open func(t testing.TB) Harness) {
 	rapid.Check(t, func(rt *rapid.T) {
 		workers := rapid.IntRange(1, 3).Draw(rt, "workers")
@@ -138,7 +138,7 @@ func (w *world) enter(ctx context.Context, now *process, t queue.Task) bool {
 	case len(now.acting) >= w.workers:
 		w.Errorf("task %s is one more than %d at once", t, w.workers)
 	case w.wanted[name] == nil && ctx.Err() == nil:
-		w.Errorf("task %s began though nobody wants it", t)
+		w.Errorf("task %s began although it was cancelled or had ended", t)
 	}
 	now.acting[name] = true
 	return true
@@ -249,7 +249,7 @@ func (w *world) endOne(pick int, result error) {
 
 	switch {
 	case errors.Is(context.Cause(a.ctx), queue.ErrCancelled):
-		a.end <- result // changes nothing: nobody wants it
+		a.end <- result // changes nothing: the task is cancelled
 	case result == nil:
 		w.mu.Lock()
 		delete(w.wanted, a.String()) // before it ends: it must not begin again

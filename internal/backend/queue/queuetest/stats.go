@@ -13,7 +13,7 @@ func statsCases() []testCase {
 		{"an empty queue has none", func(l *lab) { l.counts(0, 0) }},
 		{"tasks are counted by kind", testStatsByKind},
 		{"the tasks of a video are named", testNamesOfAVideo},
-		{"the age is that of the oldest due task", testStatsOldest},
+		{"the age of the oldest due task is reported", testStatsOldest},
 		{"the workers are listed while they work", testWorkers},
 	}
 }

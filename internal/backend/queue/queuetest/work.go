@@ -43,7 +43,7 @@ func testRetryAfter(l *lab) {
 	l.start(1)
 	l.enqueue(task(queue.Encode, 0), marker(1))
 	failed := time.Now()
-	const pause = 3 * time.Second // of which a short one of Backoff would be seen
+	const pause = 3 * time.Second // longer than the first pause of Backoff
 	l.next(task(queue.Encode, 0)).end <- queue.RetryAfter(pause, errTask)
 	l.finish(l.next(marker(1)), nil)
 	a := l.nextAttempt(task(queue.Encode, 0), 2)

@@ -20,7 +20,7 @@ import (
 	"github.com/spool-video/spool/test/need"
 )
 
-// nobody is who PostgreSQL runs as when the tests run as root, which it refuses.
+// nobody is the user that PostgreSQL runs as when the tests run as root, which it refuses.
 const nobody = 65534
 
 // pattern begins the names of data directories.
@@ -34,8 +34,8 @@ const user = "spool"
 type Server struct {
 	dir  string // holds the data, the socket and the log
 	bin  string
-	env  []string            // beside that of the tests
-	drop *syscall.Credential // nil: runs as whoever runs the tests
+	env  []string            // added to the environment of the tests
+	drop *syscall.Credential // nil: runs as the user of the tests
 
 	mu     sync.Mutex
 	copies string          // see copiesFiles
@@ -72,7 +72,7 @@ func StartWithClock(t testing.TB, ahead time.Duration) *Server {
 	if len(libraries) == 0 {
 		need.Missing(t, "libfaketime")
 	}
-	// Its timers go on with the clock that nobody sets.
+	// The monotonic clock stays real, so that timers of the server work.
 	return start(t, "LD_PRELOAD="+libraries[0], fmt.Sprintf("FAKETIME=%+d", int(ahead.Seconds())),
 		"DONT_FAKE_MONOTONIC=1", "FAKETIME_DONT_FAKE_MONOTONIC=1")
 }

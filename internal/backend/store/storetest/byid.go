@@ -10,8 +10,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// videosByID asks for videos of two tenants among many ids that nobody has. One
-// that nobody asked for and one that is being deleted stay out. Only the video at
+// videosByID asks for videos of two tenants among many unknown ids. A video whose id is
+// not asked for and one that is being deleted stay out. Only the video at
 // work comes with its steps.
 func videosByID(t *testing.T, st *store.Store) {
 	mine := aged(t, st, 0, nil)

@@ -41,7 +41,7 @@ func labelsFollow(t *testing.T, st *store.Store) {
 	}
 	wantVideo(t, st, other)
 	if n := indexed(t, st); n != 1 {
-		t.Errorf("the index has %d rows, want the one of the other video", n)
+		t.Errorf("the index has %d rows, want only the row of the other video", n)
 	}
 }
 

@@ -83,7 +83,7 @@ func acceptOrRefuse(t *testing.T, st *store.Store) {
 		}
 		return tx.RefuseUpload(ctx, v.ID, f)
 	})
-	wantVideo(t, st, accepted(v)) // whoever was first, acceptance is what stands
+	wantVideo(t, st, accepted(v)) // an accepted upload stays accepted, in either order
 }
 
 func oneExpires(t *testing.T, st *store.Store) {
@@ -109,7 +109,7 @@ func oneFinishes(t *testing.T, st *store.Store) {
 	wantSteps(t, st, id, want...)
 }
 
-// Whoever finishes the last step has to know it: nobody else will go on.
+// lastOneOut checks that exactly one worker learns that it finished the last step, since it has to go on.
 func lastOneOut(t *testing.T, st *store.Store) {
 	id := planned(t, st, encodeSteps(racers)...)
 	wantOne(t, race(t, st, func(ctx context.Context, tx *store.Tx, racer int) (bool, error) {

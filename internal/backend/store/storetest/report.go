@@ -30,7 +30,7 @@ func anExecution(at time.Time) video.Execution {
 	}
 }
 
-// addExecutions stores executions, of which at most most are kept.
+// addExecutions stores executions and keeps at most most of them.
 func addExecutions(t *testing.T, st *store.Store, id video.ID, most int, runs ...video.Execution) {
 	t.Helper()
 	for _, r := range runs {
@@ -131,7 +131,7 @@ func qualityScoreIsStored(t *testing.T, st *store.Store) {
 	v := stored(t, st, video.Ready, "720p", "144p")
 	want := video.QualityScore{SSIM: 0.987654321, PSNR: 41.25, NoBetterThan: "144p"}
 	change(t, st, func(tx *store.Tx) error {
-		if err := tx.SetQualityScore(ctx, "of nobody", want); err != nil {
+		if err := tx.SetQualityScore(ctx, "unknown", want); err != nil {
 			return err
 		}
 		return tx.SetQualityScore(ctx, v.Resolutions[1].ID, want)

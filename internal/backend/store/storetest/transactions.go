@@ -171,7 +171,7 @@ func lockWaits(t *testing.T, st *store.Store) {
 				close(locked)
 				steps, err := tx.Steps(ctx, v.ID)
 				if len(steps) != 1 {
-					t.Errorf("the second holder of the lock sees %d steps, want the one of the first", len(steps))
+					t.Errorf("the second holder of the lock sees %d steps, want the first holder's one", len(steps))
 				}
 				return err
 			})

@@ -186,8 +186,8 @@ func abandonedAreListed(t *testing.T, st *store.Store) {
 	for _, s := range []video.Status{video.Processing, video.Ready, video.Fail} {
 		expiring(-time.Hour, s)
 	}
-	// Nothing can be done for a video that is being deleted: if it were listed,
-	// whoever works the list off would never come to its end.
+	// A video that is being deleted cannot be expired: if it were listed, the list
+	// would never become empty.
 	gone := expiring(-4*time.Hour, video.PendingUpload)
 	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(ctx, gone, noon) })
 
@@ -212,7 +212,7 @@ func uploadExpiresOnce(t *testing.T, st *store.Store) {
 	wantVideo(t, st, other)
 }
 
-// Whoever extends a URL after the list of abandoned uploads was read comes in time.
+// extendedDoesNotExpire extends an upload after the list of abandoned uploads was read.
 func extendedDoesNotExpire(t *testing.T, st *store.Store) {
 	v := expired(t, st, video.PendingUpload, "720p")
 	if err := st.KeepUploadOpen(t.Context(), v.ID, noon); err != nil {

@@ -50,7 +50,7 @@ func webhookRoundTrip(t *testing.T, st *store.Store) {
 	if err != nil || len(all) != 1 || all[0].Description != "ours" || all[0].Events != nil {
 		t.Errorf("List = %+v, %v", all, err)
 	}
-	byID, err := w.ByID(ctx, []string{h.ID, "nobody"})
+	byID, err := w.ByID(ctx, []string{h.ID, "unknown"})
 	if err != nil || len(byID) != 1 || byID[h.ID].URL != "https://example.org" {
 		t.Errorf("ByID = %+v, %v", byID, err)
 	}
@@ -84,7 +84,7 @@ func secretsRotate(t *testing.T, st *store.Store) {
 	ctx, w := t.Context(), store.WebhooksOf(st)
 	h := hook(t, st)
 	secrets := func(at time.Time) []string {
-		all, err := w.Secrets(ctx, []string{h.ID, "nobody"}, at)
+		all, err := w.Secrets(ctx, []string{h.ID, "unknown"}, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,11 +127,11 @@ func secretsRotateAtOnce(t *testing.T, st *store.Store) {
 	secrets, err := w.Secrets(t.Context(), []string{h.ID}, noon)
 	current := slices.DeleteFunc(slices.Clone(secrets[h.ID]), func(s store.WebhookSecret) bool { return !s.ExpiresAt.IsZero() })
 	if err != nil || len(current) != 1 || len(secrets[h.ID]) != 2 {
-		t.Errorf("there are %d secrets, of which %d are current, %v; want 2 and 1", len(secrets[h.ID]), len(current), err)
+		t.Errorf("there are %d secrets and %d of them are current, %v; want 2 and 1", len(secrets[h.ID]), len(current), err)
 	}
 }
 
-// Whoever changes a webhook does not enable it by the way if its receiver says meanwhile that it is gone.
+// changedWhileDisabled checks that a change of a webhook does not enable it if it was disabled meanwhile.
 func changedWhileDisabled(t *testing.T, st *store.Store) {
 	ctx, w, h := t.Context(), store.WebhooksOf(st), hook(t, st)
 	deliver(t, st)

@@ -36,7 +36,7 @@ export class Captions {
   }
 
   show(video) {
-    const hopeless = video.status === "fail" && isHopeless(video.failure); // nobody will ever see them
+    const hopeless = video.status === "fail" && isHopeless(video.failure); // the video will never be played
     this.#form.hidden = hopeless;
     this.node.hidden = !video.captions || (hopeless && video.captions.length === 0);
     if (!video.captions) return;

@@ -39,7 +39,7 @@ export class Dock {
     return this.#running > 0;
   }
 
-  // leave stops all uploads. Whoever enters the same key again can go on with them.
+  // leave stops all uploads. They can be continued when the same key is entered again.
   leave() {
     this.#queue = [];
     for (const item of this.#items) if (!item.over) item.transfer.leave();

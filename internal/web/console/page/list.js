@@ -1,4 +1,4 @@
-// The library: all videos, those of a status, or what a search finds.
+// The library: all videos, the videos of one status, or what a search finds.
 
 import { request } from "./api.js";
 import { BulkBar } from "./bulk.js";

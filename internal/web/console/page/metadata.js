@@ -38,7 +38,7 @@ export class MetadataEditor {
     return key;
   }
 
-  // value returns the metadata, or null if there is none. It throws if it is not valid.
+  // value returns the metadata, or null without any. It throws if it is not valid.
   get value() {
     if (this.#json) {
       const text = this.#json.value.trim();

@@ -30,8 +30,8 @@ export async function uploadResumable(url, file, signal, sent, notify) {
   }
 }
 
-// startOrResume returns the offset of the upload. It starts one if there is none for this
-// file.
+// startOrResume returns the offset of the upload of this file. It starts the upload if
+// the server does not know it.
 async function startOrResume(url, file, signal) {
   try {
     const head = await send("HEAD", url, { headers: version, signal });
@@ -39,7 +39,7 @@ async function startOrResume(url, file, signal) {
   } catch (error) {
     if (error.status !== 404) throw error;
   }
-  // The URL is that of this file: one of another length was this file before it changed.
+  // The URL belongs to this file. An upload of another length is an earlier version of the file.
   await send("POST", url, { headers: { ...version, "Upload-Length": String(file.size), "Upload-Replace": "true" }, signal });
   return 0;
 }

@@ -7,7 +7,7 @@ import { codecNames, dateTime, largest } from "./format.js";
 const hour = 3600; // seconds
 const lives = [[hour, "1 hour"], [24 * hour, "1 day"], [7 * 24 * hour, "1 week"], [30 * 24 * hour, "30 days"], [365 * 24 * hour, "1 year"]];
 
-// ratio returns the shape of a picture. Sizes are rounded to even numbers, so that of a usual shape is not
+// ratio returns the shape of a picture. Sizes are rounded to even numbers, so a usual shape may not be
 // exact: 426 × 240 is 16:9.
 function ratio({ width, height }) {
   const usual = [[16, 9], [9, 16], [4, 3], [3, 4], [1, 1], [21, 9]];
@@ -26,7 +26,7 @@ function embedCode(url, title, video) {
   return `<iframe ${attributes.join(" ")}></iframe>`;
 }
 
-// Share shows the addresses of a video. Those of a private video are signed for a time
+// Share shows the addresses of a video. The addresses of a private video are signed for a time
 // that the user chooses.
 export class Share {
   #id;
@@ -64,7 +64,7 @@ export class Share {
     try {
       const video = await request("GET", `video/${this.#id}/private/${seconds}`);
       this.#showRows(video);
-      setText(this.#until, `Until ${dateTime(Date.now() + seconds * 1000)}, unless the server allows less. Whoever has such an address can watch.`);
+      setText(this.#until, `Until ${dateTime(Date.now() + seconds * 1000)}, unless the server allows less. Anyone who has such an address can watch.`);
     } catch (error) {
       if (error.status !== 401) this.#problem.replaceChildren(problemBox(error, button("Try again", () => this.#sign())));
     }

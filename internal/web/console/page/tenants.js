@@ -32,7 +32,7 @@ export function usageTiles(tenant) {
   }));
 }
 
-// Tenants shows what all tenants use. It is hidden while there is none but the operator's own.
+// Tenants shows what all tenants use. It is hidden while the operator's own is the only tenant.
 export class Tenants {
   #rows = el("tbody");
   #more = el("p", { class: "actions" });

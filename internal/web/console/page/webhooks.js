@@ -95,7 +95,7 @@ export class Webhooks {
   }
 
   // showLog shows the last deliveries. While one has not been tried yet, it looks again. old
-  // is what it has shown by itself: whoever has the focus in that keeps it.
+  // is the table that it showed before, which stays as long as it has the focus.
   async #showLog(path, node, looks = 30, old = null) {
     const { deliveries } = await request("GET", `${path}/deliveries?limit=20`);
     if (old?.contains(document.activeElement)) return this.#lookAgain(path, node, looks, old);

@@ -1,4 +1,4 @@
-// The list of keys. That of media-chrome knows only its own, and lets the picture shine through.
+// The list of keys. The dialog of media-chrome lists its own keys only, and is transparent.
 
 import { el } from "./layout.js";
 

@@ -131,8 +131,8 @@ function airplay() {
 
 const gearShape = "M19.4 13a7.6 7.6 0 0 0 0-2l2-1.6a.5.5 0 0 0 .1-.6l-1.9-3.3a.5.5 0 0 0-.6-.2l-2.4 1a7.4 7.4 0 0 0-1.7-1l-.4-2.5a.5.5 0 0 0-.5-.4h-3.8a.5.5 0 0 0-.5.4l-.4 2.5a7.4 7.4 0 0 0-1.7 1l-2.4-1a.5.5 0 0 0-.6.2L2.7 8.8a.5.5 0 0 0 .1.6l2 1.6a7.6 7.6 0 0 0 0 2l-2 1.6a.5.5 0 0 0-.1.6l1.9 3.3a.5.5 0 0 0 .6.2l2.4-1a7.4 7.4 0 0 0 1.7 1l.4 2.5a.5.5 0 0 0 .5.4h3.8a.5.5 0 0 0 .5-.4l.4-2.5a7.4 7.4 0 0 0 1.7-1l2.4 1a.5.5 0 0 0 .6-.2l1.9-3.3a.5.5 0 0 0-.1-.6zM12.1 15.4a3.4 3.4 0 1 1 0-6.8 3.4 3.4 0 0 1 0 6.8z";
 
-// waitingShape stands for that of media-chrome, which turns for ever, also while nobody can see it: the
-// browser would draw the page 60 times a second.
+// waitingShape replaces the loading icon of media-chrome. That icon turns for ever, also while it is hidden, and
+// the browser would draw the page 60 times a second.
 const waitingShape = "M73 50a23 23 0 0 0-46 0h3.9a19.1 19.1 0 0 1 38.2 0z";
 
 function icon(viewBox, shape) {

@@ -1,5 +1,5 @@
 // Renditions is the list of qualities in the form in which media-chrome looks for it on a media
-// element: that of the proposal for video.videoRenditions.
+// element, as proposed for video.videoRenditions.
 export class Renditions extends EventTarget {
   onchoose = () => {};
   #all = [];

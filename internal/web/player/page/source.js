@@ -244,7 +244,7 @@ export class Source {
     if (playing) this.#media.play().catch(() => {});
   }
 
-  // mediaFailed hears the errors of the element itself. Those of hls.js come by hlsFailed.
+  // mediaFailed handles errors of the element itself. hlsFailed handles errors of hls.js.
   async #mediaFailed() {
     if (this.#hls || this.#loading === "closed" || !this.#media.hasAttribute("src")) return;
     if (this.#loading === "native" && this.#options.mp4()) return this.#loadFile();

@@ -1,9 +1,9 @@
 // More renditions for a player that plays. hls.js reads the list of renditions once, so a second instance
 // reads the new list, and takes over media element and buffers when it has the segment that the viewer sees
-// some seconds later. All before that segment stays, so nobody has to wait.
+// some seconds later. All before that segment stays, so playback does not stop.
 
 const ahead = 12; // seconds until the first segment that is taken over is shown
-const untouched = 6; // seconds behind the playhead of which nothing is removed
+const untouched = 6; // seconds behind the playhead that are never removed
 const patience = 30_000; // milliseconds until a segment must be there
 
 // takeoverPoint is the position from which on a media element should get what another instance loads.
@@ -29,7 +29,7 @@ export function prepare(Hls, hls, url, from, height) {
       hls.startLoad(from, true);
     });
     hls.on(Hls.Events.FRAG_LOADED, (_, { frag }) => { if (frag.type === "main" && frag.sn !== "initSegment") first ??= frag; });
-    hls.on(Hls.Events.BUFFER_CODECS, (_, { tracks }) => { if (tracks && first) done(first); }); // those of all tracks are known
+    hls.on(Hls.Events.BUFFER_CODECS, (_, { tracks }) => { if (tracks && first) done(first); }); // the codecs of all tracks are known
     hls.on(Hls.Events.ERROR, (_, { fatal }) => { if (fatal) done(null); });
     hls.on(Hls.Events.DESTROYING, () => done(null));
     hls.loadSource(url);

@@ -39,7 +39,7 @@ const Region = "us-east-1"
 // Domain is where each bucket has a host of its own, for those who Dial.
 const Domain = "s3.spool.test"
 
-// Start runs a server, or ends the test as need.Missing does when there is none to run.
+// Start runs a server, or ends the test as need.Missing does when none is installed.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	server, path, err := choose()
