@@ -47,7 +47,7 @@ func (c *Client) sendBody(ctx context.Context, t *upload, offset int64, build fu
 			err = errStalled
 		}
 		cancel(nil)
-		return nil, withoutURL(cmp.Or(body.failure(), err)) // that the file cannot be read explains why sending it failed
+		return nil, withoutURL(cmp.Or(body.failure(), err)) // an error of reading the file explains why sending it failed
 	}
 	res.Body = &cancelOnClose{res.Body, cancel}
 	return res, nil
@@ -64,8 +64,8 @@ func (c *cancelOnClose) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// What can happen to a file that somebody writes to while it is sent. What the server would get is neither the
-// old file nor the new one. What it has got stays there: a later call with the same IdempotencyKey would go on with it.
+// Errors of a file that is changed while it is sent. The server would get a mix of the old file and the new one. What
+// it has received stays there: a later call with the same IdempotencyKey would continue it.
 var (
 	errShorter = errors.New("the file became shorter while it was uploaded")
 	errChanged = errors.New("the file was changed while it was uploaded; upload it again when it is complete")

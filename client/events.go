@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	// errNoStream means that events do not come through here.
+	// errNoStream means that event streams do not work on this connection.
 	errNoStream = errors.New("the server cannot be followed by events")
 	// errCut means that a stream ended before the video was done.
 	errCut = errors.New("the stream of events ended early")

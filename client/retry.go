@@ -24,7 +24,7 @@ type retries struct {
 	pause    time.Duration
 }
 
-// progress forgets what failed.
+// progress forgets earlier failures, because something was achieved.
 func (r *retries) progress() { *r = retries{retryFor: r.retryFor} }
 
 // wait returns nil when it is time for another try after err, or the error to give up with.

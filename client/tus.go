@@ -20,7 +20,7 @@ func (c *Client) sendResumable(ctx context.Context, t *upload) error {
 		if err == nil {
 			begun = true
 			t.reportProgress(offset)
-			if offset > best { // what failed before did not fail in vain
+			if offset > best { // the server has more than before
 				best = offset
 				r.progress()
 			}

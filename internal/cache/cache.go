@@ -1,4 +1,5 @@
-// Package cache keeps in memory what is in use, and has what is missing made once for all who ask.
+// Package cache keeps values in memory. Callers that ask for the same missing value at the same time share one call
+// that produces it.
 package cache
 
 import (
@@ -78,9 +79,9 @@ func (c *Cache[K, V]) remove(key K) {
 	}
 }
 
-// Do returns the value of a key. If it is not there, it calls produce, once for all who ask at the
-// same time. Errors are not kept, and a panic of produce is the error of all. ctx is the one that
-// produce uses: if the caller whose produce runs goes away, the others try again.
+// Do returns the value of a key. If it is missing, Do calls produce, once for all callers that ask at the
+// same time. Errors are not kept, and a panic of produce is an error for all of them. produce uses the ctx of
+// its caller: if that caller goes away, the others try again.
 func (c *Cache[K, V]) Do(ctx context.Context, key K, produce func() (value V, size int64, err error)) (V, error) {
 	for {
 		if value, ok := c.Get(key); ok {

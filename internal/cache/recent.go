@@ -10,7 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/panics"
 )
 
-// Recent answers a question from a recent query. Those who ask during a query share its answer,
+// Recent keeps the answer of a query for a while. Callers that ask during a query share its answer,
 // which may be an error.
 type Recent[T any] struct {
 	query   func(context.Context) (T, error)

@@ -26,7 +26,7 @@ import (
 const (
 	databaseSkew = 5 * time.Second  // Spool reckons with it, but logs are hard to read
 	storageSkew  = time.Minute      // signatures of S3 are refused after 15
-	probePrefix  = "work/doctor/"   // what is left there, a sweep removes
+	probePrefix  = "work/doctor/"   // a sweep removes what is left there
 	probeLife    = 15 * time.Minute // of URLs
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Config is what the doctor knows of the service.
+// Config holds the settings of the service that the doctor examines.
 type Config struct {
 	DataDir        string
 	DatabaseURL    string // "": SQLite in DataDir

@@ -90,7 +90,7 @@ var webhookFixes = map[outbound.Cause]string{
 	outbound.Refused:        "start the server, or look at the port",
 }
 
-// tryHost wants any answer of a host.
+// tryHost returns an error unless the host answers, whatever the answer is.
 func tryHost(ctx context.Context, client *outbound.Client, host string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, host, nil)
 	if err != nil {

@@ -41,20 +41,20 @@ func (s *Shares[K]) Acquire(ctx context.Context, principal K, n int64) (release 
 	return s.take(principal, n, func(w *semaphore.Weighted) bool { return w.Acquire(ctx, n) == nil })
 }
 
-// TryAcquire is Acquire for those who do not wait.
+// TryAcquire is Acquire without waiting.
 func (s *Shares[K]) TryAcquire(principal K, n int64) (release func(), err error) {
 	return s.take(principal, n, func(w *semaphore.Weighted) bool { return w.TryAcquire(n) })
 }
 
 func (s *Shares[K]) take(principal K, n int64, acquire func(*semaphore.Weighted) bool) (release func(), err error) {
-	own := s.join(principal)
+	own := s.addUse(principal)
 	if !acquire(own.Weighted) {
-		s.leave(principal)
+		s.removeUse(principal)
 		return nil, ErrShare
 	}
 	if s.pool != nil && !acquire(s.pool) {
 		own.Release(n)
-		s.leave(principal)
+		s.removeUse(principal)
 		return nil, ErrPool
 	}
 	return func() {
@@ -62,11 +62,12 @@ func (s *Shares[K]) take(principal K, n int64, acquire func(*semaphore.Weighted)
 			s.pool.Release(n)
 		}
 		own.Release(n)
-		s.leave(principal)
+		s.removeUse(principal)
 	}, nil
 }
 
-func (s *Shares[K]) join(principal K) *share {
+// addUse returns the share of a principal, which is kept until removeUse was called as often as addUse.
+func (s *Shares[K]) addUse(principal K) *share {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := s.users[principal]
@@ -78,7 +79,7 @@ func (s *Shares[K]) join(principal K) *share {
 	return own
 }
 
-func (s *Shares[K]) leave(principal K) {
+func (s *Shares[K]) removeUse(principal K) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := s.users[principal]

@@ -41,12 +41,12 @@ func (s *Settings) load(ctx *kong.Context) {
 	s.Path, s.Named, s.values, s.lines = path, named, make(map[string]string, len(tree)), linesOf(text)
 	for _, key := range slices.Sorted(maps.Keys(tree)) {
 		if !slices.ContainsFunc(s.Names, func(n string) bool { return KeyName(n) == key }) {
-			s.Faults = append(s.Faults, fmt.Sprintf("%s: there is no setting %q; did you mean %q?", s.at(key), key, nearest(key, s.Names)))
+			s.Faults = append(s.Faults, fmt.Sprintf("%s: there is no setting %q; did you mean %q?", s.position(key), key, nearest(key, s.Names)))
 			continue
 		}
 		value, ok := asText(tree[key])
 		if !ok {
-			s.Faults = append(s.Faults, fmt.Sprintf("%s: %s must be a single value or a list, not a table.", s.at(key), key))
+			s.Faults = append(s.Faults, fmt.Sprintf("%s: %s must be a single value or a list, not a table.", s.position(key), key))
 		}
 		s.values[key] = value
 	}
@@ -104,8 +104,8 @@ func linesOf(text string) map[string]int {
 	return lines
 }
 
-// at says where in the file a key is.
-func (s *Settings) at(key string) string {
+// position says where in the file a key is.
+func (s *Settings) position(key string) string {
 	if line := s.lines[key]; line > 0 {
 		return fmt.Sprintf("%s, line %d", s.Path, line)
 	}

@@ -89,7 +89,7 @@ func (s *Settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (an
 	where := "by " + source
 	if value == "" {
 		key := KeyName(flag.Name)
-		source, where = s.at(key)+": "+key, "in "+s.at(key)
+		source, where = s.position(key)+": "+key, "in "+s.position(key)
 		value = withoutSpaces(flag, s.values[key])
 	}
 	if value == "" {

@@ -29,7 +29,7 @@ type Cost struct {
 	EndedAt    time.Time // when the video became ready or failed; zero before
 }
 
-// QualityScore compares the luma of an output with that of its source.
+// QualityScore says how similar the luma of an output is to its source.
 type QualityScore struct {
 	SSIM float64 // structural similarity; 1 means identical
 	PSNR float64 // peak signal-to-noise ratio in decibels

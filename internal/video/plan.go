@@ -208,8 +208,8 @@ type PosterFrame struct {
 	Spans []Span `json:"spans,omitempty"` // like those of a Chunk
 }
 
-// SlotOffset is by what part of a slot the slots of Plan.LimitRate begin before
-// their frames.
+// SlotOffset is how much earlier than its frame a slot of Plan.LimitRate begins, as
+// a part of the slot.
 const SlotOffset = 0.11
 
 // Seconds converts a time in the source's time base to seconds.

@@ -148,7 +148,7 @@ func (p *Plan) Beside(c Codec, renditions []int) *Plan {
 const (
 	// keySeconds is the distance of the keyframes of all outputs.
 	keySeconds = 2
-	// keySlack, of a distance, is what a keyframe may be too early.
+	// keySlack is how much too early a keyframe may be, as a part of the distance.
 	keySlack = 1e-5
 )
 

@@ -68,8 +68,8 @@ func wideGamut(in video.Input) bool {
 	return slices.Contains([]string{"bt2020", "smpte431", "smpte432"}, in.Primaries)
 }
 
-// Filters bring a source to ordinary screens for which a matrix is not enough:
-// HDR, wide gamuts, Dolby Vision. They end in 16-bit RGB, the format in which
+// Filters returns the filters that convert a source for ordinary screens where a
+// matrix is not enough: HDR, wide gamuts, Dolby Vision. They end in 16-bit RGB, the format in which
 // lut3d is fastest. Missing tags are taken to be BT.2020, as in all HDR.
 func Filters(in video.Input) []string {
 	table := "lut3d=file=" + lutFile + ":interp=tetrahedral"

@@ -15,8 +15,8 @@ const (
 	screenGamma = 2.4
 )
 
-// Transform returns the function that turns the signals of a source into those
-// of BT.709, both from 0 to 1, or nil where a matrix is enough.
+// Transform returns the function that turns the signals of a source into BT.709
+// signals, both from 0 to 1, or nil where a matrix is enough.
 func Transform(in video.Input) func(RGB) RGB {
 	toBT2020 := identity
 	if in.Primaries == "smpte432" || in.Primaries == "smpte431" {

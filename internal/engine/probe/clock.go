@@ -75,8 +75,8 @@ func (c *clock) read(p Packet, frames int) (pts int64, guessed bool) {
 	return pts, c.guesses
 }
 
-// longestOverflow is how many seconds a clock may leap forward because ffmpeg took a jump back for an overflow. That
-// of MPEG overflows after 26.5 hours. Real overflows leave no leap.
+// longestOverflow is how many seconds a clock may leap forward because ffmpeg took a jump back for an overflow.
+// MPEG's clock overflows after 26.5 hours. Real overflows leave no leap.
 const longestOverflow = 12 * 3600
 
 // misreadOverflow reports whether the clock of a broadcast was reset to a time before its beginning. libavformat takes

@@ -27,8 +27,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Config says for which sources positions are noted, so that a task can read a
-// part of the file only.
+// Config says for which sources the positions of packets are recorded, so that a task
+// can read a part of the file only.
 type Config struct {
 	MinSize int64 // smaller files are read whole; default 64 MiB
 	Grain   int64 // resolution in bytes of the packets' positions, which cost memory; default 256 KiB

@@ -65,7 +65,7 @@ func rawH264(head []byte) bool {
 	return isUnit && len(unit) > 0 && (unit[0] == 0x67 || unit[0] == 0x27)
 }
 
-// rawHEVC recognises the same of H.265: a set of video parameters, whose fifth and sixth bytes are reserved. A
+// rawHEVC recognises such a stream of H.265: a set of video parameters, whose fifth and sixth bytes are reserved. A
 // delimiter is of type 35.
 func rawHEVC(head []byte) bool {
 	unit, isUnit := nextUnit(head)

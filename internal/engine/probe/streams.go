@@ -109,8 +109,8 @@ func (f *Result) noVideo() error {
 	return video.Failf(video.NoVideoStream, "The file holds no video.")
 }
 
-// Audio chooses the audio track: the default one, else the first. A track of
-// which nothing plays while there is a picture does not count.
+// Audio chooses the audio track: the default one, else the first. A track that
+// plays nothing while there is a picture does not count.
 func (f *Result) Audio(of Stream) *Stream {
 	var tracks []Stream
 	for _, s := range f.Streams {

@@ -100,7 +100,7 @@ func (l *Timeline) Add(p Packet) {
 
 func (l *Timeline) addFrame(pts, duration int64, key, discarded bool) {
 	switch {
-	case key && l.notesKey():
+	case key && l.recordsKey():
 		l.Keys = append(l.Keys, Keyframe{PTS: pts, Border: !discarded && pts > l.Last, packet: int32(l.Layout.Packets - 1)})
 	case len(l.Keys) > 0 && pts < l.Keys[len(l.Keys)-1].PTS:
 		l.recordLeadingFrame(pts)
@@ -126,8 +126,8 @@ const (
 	keyStep   = 64 // frames
 )
 
-// notesKey reports whether a keyframe that was just read is noted.
-func (l *Timeline) notesKey() bool {
+// recordsKey reports whether a keyframe that was just read is recorded.
+func (l *Timeline) recordsKey() bool {
 	n := len(l.Keys)
 	return n < denseKeys || l.Layout.Packets-1-int(l.Keys[n-1].packet) >= keyStep
 }

@@ -91,7 +91,7 @@ func NewPresentation(tracks []Track, audio *Track) Presentation {
 	p := Presentation{Audio: audio}
 	for _, others := range []bool{false, true} {
 		group := slices.DeleteFunc(slices.Clone(all), func(t Track) bool { return (t.codec() != h264) != others })
-		p.Video = append(p.Video, beginWell(group)...)
+		p.Video = append(p.Video, preferredFirst(group)...)
 	}
 	return p
 }
@@ -115,8 +115,8 @@ func withoutLong(tracks []Track, audio *Track) []Track {
 // its name then begins with.
 func (t Track) isVariant() bool { return strings.Contains(t.Name, "-") }
 
-// beginWell moves the track to the front that a player should begin with.
-func beginWell(all []Track) []Track {
+// preferredFirst moves the track that a player should begin with to the front.
+func preferredFirst(all []Track) []Track {
 	if len(all) == 0 {
 		return nil
 	}

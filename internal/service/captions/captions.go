@@ -252,8 +252,8 @@ type Text struct {
 	Content []byte
 }
 
-// FromTracks returns the texts of a source: one for each language. Of several tracks in a language
-// the default one is taken, else the first; those for the few foreign words of a film are not.
+// FromTracks returns the texts of a source: one for each language. Of several tracks in a language it
+// takes the default one, else the first. Forced subtitles and comments come last.
 func FromTracks(tracks []Track) []Text {
 	var all []Text
 	seen := map[string]bool{}

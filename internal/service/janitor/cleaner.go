@@ -69,7 +69,7 @@ func (c *Cleaner) Purge(ctx context.Context, id video.ID) error {
 			if err != nil {
 				return blob.ServiceError("list objects", err)
 			}
-			if !c.keeps(o, info.Key) {
+			if !c.isNeeded(o, info.Key) {
 				keys = append(keys, info.Key)
 			}
 		}
@@ -110,7 +110,7 @@ func (c *Cleaner) removeObjects(ctx context.Context, id video.ID) error {
 // good enough to keep an object; before one is removed, the owner is loaded again under its lock. While
 // a backup runs, nothing is removed: its snapshot of the video may need what the video now does not.
 func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (int, error) {
-	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.keeps(o, key) })
+	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.isNeeded(o, key) })
 	if len(keys) == 0 {
 		return 0, nil
 	}
@@ -129,7 +129,7 @@ func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (
 		if err != nil {
 			return err
 		}
-		still := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.keeps(now, key) })
+		still := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.isNeeded(now, key) })
 		if runs, err := store.BackupRuns(ctx, tx); err != nil || runs { // a later sweep removes them
 			return err
 		}

@@ -9,7 +9,7 @@
 //
 // # Retention
 //
-// One rule (rules.keeps) says which objects are kept. Purge tasks apply it to one video, and a sweep
+// One rule (rules.isNeeded) says which objects are kept. Purge tasks apply it to one video, and a sweep
 // at every start and every hour to all of them. An object that is not needed may be needed again when
 // another pass starts, so before anything of a living video is removed the rule is applied again under
 // the video's lock.
@@ -19,10 +19,9 @@
 //
 // # One storage, one database
 //
-// A sweep removes every object that the database does not know. Beside another database than the one
-// that the objects belong to, because a setting was forgotten, a lost database was made anew or two
-// services were given one bucket, that would be every video. So each database leaves an ownership
-// marker in the storage (Marker), and nothing is swept where there is more than one.
+// A sweep removes every object that the database does not know. With the wrong database it would remove every
+// video: a setting was forgotten, a lost database was made anew, or two services use one bucket. So each database
+// leaves an ownership marker in the storage (Marker), and a storage with several markers is not swept.
 //
 // # Crashes
 //

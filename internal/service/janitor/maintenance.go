@@ -22,8 +22,8 @@ const (
 	askEvery       = time.Hour        // whether it is time to abort them
 )
 
-// maxRecount is how many objects are counted between two sweeps at most: ten requests to a bucket for those
-// of some hundred videos. A million would take a thousand.
+// maxRecount is the largest number of objects that are counted between two sweeps. To list them takes ten requests
+// to a bucket; a million objects would take a thousand.
 const maxRecount = 10_000
 
 // Maintenance is what a server does regularly, beside requests and tasks.
@@ -128,8 +128,8 @@ func (m *Maintenance) sweep(ctx context.Context) {
 	m.conclude(ctx, r, err)
 }
 
-// Recount counts what the storage holds before the next sweep does, where it holds little, and tasks have
-// changed it: who has just installed the service wants to see the first videos.
+// Recount counts what the storage holds, if that is little and tasks have changed it. Without it, a new service
+// would show an empty storage until the next sweep.
 func (m *Maintenance) Recount(ctx context.Context) {
 	counted, err := store.StoredOf(m.Store).All(ctx)
 	var objects int64

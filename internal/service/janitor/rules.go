@@ -58,9 +58,9 @@ func loadOwner(ctx context.Context, db database, id video.ID) (owner, error) {
 // A completion copies the file, which may take hours, and then records the copy. The upload window may
 // end in between, so it is not enough to keep copies until then: the accepted video would have no
 // source. A completion does not record a copy older than uploads.CompletionLimit. The rest of the
-// grace is for clocks that differ, and for a transaction that waits. The age is that in the key, by
-// the same clock as the limit: a storage has a clock of its own, and on a disk, where a copy is a
-// link, the time of the upload.
+// grace is for clocks that differ, and for a transaction that waits. The age follows from the time in the
+// key, which was taken from the same clock as the limit. The storage's own time would be wrong: a bucket
+// has another clock, and on a disk a copy is a link with the time of the upload.
 const copyGrace = 2 * uploads.CompletionLimit
 
 // rules say which objects are kept.
@@ -69,9 +69,9 @@ type rules struct {
 	now    func() time.Time
 }
 
-// keeps reports whether the owner of an object still needs it. It is the one rule about retention:
+// isNeeded reports whether the owner of an object still needs it. It is the one rule about retention:
 // purges and sweeps remove everything else.
-func (r rules) keeps(o owner, key string) bool {
+func (r rules) isNeeded(o owner, key string) bool {
 	if !o.exists {
 		return false
 	}
@@ -102,7 +102,7 @@ func waitsForQuota(v video.Video) bool {
 }
 
 // isRecent reports whether a completion may still record this copy of a source. A time far in the future
-// is one of a wrong clock.
+// comes from a wrong clock.
 func (r rules) isRecent(key string) bool {
 	begun, ok := objects.SourceBegun(key)
 	return ok && r.now().Sub(begun).Abs() < copyGrace

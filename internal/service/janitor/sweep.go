@@ -147,7 +147,7 @@ func (c *Cleaner) AbortUnfinished(ctx context.Context) (int, error) {
 			return false, nil
 		}
 		o, err := loadOwner(ctx, c.store, id)
-		return err == nil && !c.keeps(o, key), err
+		return err == nil && !c.isNeeded(o, key), err
 	})
 	if err != nil {
 		return n, fmt.Errorf("abort unfinished writes: %w", err)

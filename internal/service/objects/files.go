@@ -10,8 +10,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// File is a file that people play, as its name tells it. What depends on the sort of file is asked
-// here: which files a video has, and which of them are still being made.
+// File is what the name of a playback file says. Its methods hold the rules that differ between the sorts of
+// files: which files a video has, and which of them are still being made.
 //
 // The files of a resolution follow from the resolution. A video has others if it lists them; their
 // names begin with a letter.

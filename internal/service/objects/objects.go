@@ -151,8 +151,8 @@ func IsVariantPartOf(key string, c video.Codec, rendition int) bool {
 	return area == Work && m != nil && m[1] == string(c) && m[2] == strconv.Itoa(rendition)
 }
 
-// StagedThumbnail is the same for a thumbnail, in a format or, if that is "", as JPEG. Those in other
-// formats are made when chunk files are not needed any more, as files that a video lists, and wait like them.
+// StagedThumbnail is where a finished thumbnail waits to be published; format "" means JPEG. Thumbnails in
+// other formats are staged as StagedFile, because they are made after the chunk files are no longer needed.
 func StagedThumbnail(id video.ID, rendition, thumbnail int, f video.PictureFormat) string {
 	jpeg := fmt.Sprintf("thumbnail-%d-%d.jpg", rendition, thumbnail)
 	if f == "" {
@@ -161,12 +161,12 @@ func StagedThumbnail(id video.ID, rendition, thumbnail int, f video.PictureForma
 	return StagedFile(id, video.AlternateFile(jpeg, f))
 }
 
-// StagedFile is the same for a file that a video lists.
+// StagedFile is where a finished file that a video will list waits to be published.
 func StagedFile(id video.ID, name string) string { return Work.Prefix(id) + staged + name }
 
 const staged = "file-"
 
-// IsStagedFile reports whether an object is a file that waits to be listed, or a thumbnail that waits like one.
+// IsStagedFile reports whether a key was made by StagedFile.
 func IsStagedFile(key string) bool {
 	area, _, rest, _ := Parse(key)
 	return area == Work && strings.HasPrefix(rest, staged)

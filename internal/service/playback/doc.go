@@ -24,9 +24,8 @@
 //
 // # While a video is encoded
 //
-// Of a video that is playable before its rendition files are there, the same files are made from the
-// parts that are done. Which those are, only the database knows, so it is asked at every such request:
-// a deletion takes effect at once here, too. A segment is the same, to the byte, as in the
+// While a video is encoded, the same files are made from the parts that are done. Only the database knows
+// which parts are done, so it is asked at every such request: a deletion takes effect at once here, too. A segment is the same, to the byte, as in the
 // finished file (mp4.GrowingVideo), so players do not notice when the file takes over and the parts are
 // removed.
 //

@@ -24,7 +24,7 @@ type growingVideo struct {
 	steps []store.Step
 }
 
-// growing returns a video that can be played while it is encoded; nil if it is none. It asks the
+// growing returns a video that can be played while it is encoded, or nil for any other video. It asks the
 // database: an object's name does not say how much of the video exists.
 func (p *Player) growing(ctx context.Context, area objects.Area, id video.ID) (*growingVideo, error) {
 	growth, err := store.GrowthOf(ctx, p.store, id)

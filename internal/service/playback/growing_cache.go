@@ -15,8 +15,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// growingCaches keep what is known of the videos that are being played while they are encoded. Nothing
-// in there is served without asking the database first.
+// growingCaches hold what was read about videos that are played while they are encoded. The database is
+// asked before any of it is served.
 type growingCaches struct {
 	videos *cache.Cache[video.ID, recentVideo]
 	pieces *cache.Cache[string, *mp4.Piece] // by key; a piece never changes under its key
@@ -29,8 +29,8 @@ const (
 	// maxTables is how much memory the tables of their chunk files may take. The tracks made from them may
 	// take as much again.
 	maxTables = 64 << 20
-	// maxKnown is how long what was read of a video is used while its growth is the same. A segment of
-	// a long video would otherwise cost a plan of hundreds of chunks, and as many steps.
+	// maxKnown is how long what was read of a video is used while its growth is unchanged. Otherwise each
+	// segment of a long video would cost reading a plan of hundreds of chunks, and as many steps.
 	maxKnown = time.Second
 )
 
@@ -42,19 +42,20 @@ func newGrowingCaches() *growingCaches {
 	}
 }
 
-// recentVideo is a video as it was read when the database told this growth.
+// recentVideo is a video as it was read at one growth, which changes with everything that can be played.
 type recentVideo struct {
 	video  *growingVideo
 	growth store.Growth
 	readAt time.Time
 }
 
-// remember keeps what was read of a video after its growth was.
+// remember keeps what was read of a video. growth must have been read before the video.
 func (c *growingCaches) remember(g *growingVideo, growth store.Growth, now time.Time) {
 	c.videos.Put(g.ID, recentVideo{g, growth, now}, 1)
 }
 
-// recentlyRead returns a video as it was read less than a moment ago, if nothing has changed since.
+// recentlyRead returns the video that was read within maxKnown, or nil if there was no such read or
+// growth has changed since.
 func (c *growingCaches) recentlyRead(id video.ID, growth store.Growth, now time.Time) *growingVideo {
 	r, ok := c.videos.Get(id)
 	if !ok || r.growth != growth || now.Sub(r.readAt).Abs() >= maxKnown {

@@ -201,8 +201,8 @@ func (l *Leases) startRenewing(h *holder, taken time.Time) {
 	}
 }
 
-// renewAll renews the leases of this process for as long as it has any. Its context is its own: that
-// of the request which happened to be the first would keep all that belongs to the request alive.
+// renewAll renews the leases of this process for as long as it has any. It does not use the context of the
+// first request, which would keep everything that belongs to the request in memory.
 func (l *Leases) renewAll() {
 	ctx := context.Background()
 	for {

@@ -32,8 +32,8 @@ type Resumable struct {
 // key. The request calls leave when it ends.
 func (r Resumable) Enter() (leave func(), err error) { return r.enter() }
 
-// Body returns the bytes that a request brings. It fails once the upload is given up: what comes then would
-// be in no file that anybody sees.
+// Body returns the bytes of a request. Reading fails once the upload is given up, because later bytes would be
+// lost.
 func (r Resumable) Body(src io.Reader) io.Reader {
 	if r.end.IsZero() {
 		return src
@@ -81,14 +81,14 @@ func (s *Service) OpenResumable(ctx context.Context, token string, id video.ID) 
 		return Resumable{}, err
 	}
 	expires := sign.Expiry(token)
-	end := later(expires, v.UploadExpiresAt).Add(s.config.AbandonedAfter)
+	end := latest(expires, v.UploadExpiresAt).Add(s.config.AbandonedAfter)
 	return Resumable{
 		Video: id, Key: objects.Upload(id), Expires: expires, Limit: s.config.MaxResumableBytes,
 		waits: v.UploadExpiresAt, end: end, now: s.now, usage: usage, enter: func() (func(), error) { return s.slots.enter(v) },
 	}, nil
 }
 
-func later(a, b time.Time) time.Time {
+func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

@@ -58,10 +58,10 @@ func (s *slots) enter(v video.Video) (leave func(), err error) {
 		s.running[v.ID] = own
 	}
 	own.requests++
-	return func() { s.leave(v.ID) }, nil
+	return func() { s.release(v.ID) }, nil
 }
 
-func (s *slots) leave(id video.ID) {
+func (s *slots) release(id video.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := s.running[id]

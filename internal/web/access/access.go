@@ -106,7 +106,8 @@ func isPartOfPage(route string) bool {
 func isStream(route string) bool { return strings.HasSuffix(route, "/events") }
 
 // levelOf keeps playback, probes, event streams and page assets out of the log unless
-// it is verbose or they fail: there are thousands of them. So there are of requests over a limit, which would fill the disk.
+// it is verbose or they fail, because there are thousands of them. It also keeps out
+// requests over a limit, which would fill the disk.
 func levelOf(route string, status int) slog.Level {
 	if status == http.StatusTooManyRequests {
 		return slog.LevelDebug
@@ -144,7 +145,7 @@ func (w *countingWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// begin notes when the first byte is sent.
+// begin records when the first byte is sent.
 func (w *countingWriter) begin() {
 	if w.first.IsZero() {
 		w.first = w.now()

@@ -68,8 +68,8 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	a.routes.ServeHTTP(w, inner)
 }
 
-// authenticate returns who makes a request, and says in h how many more of them may come. The key is looked up first, so that others who send
-// invalid keys from the same address never affect a client with a valid one.
+// authenticate returns who makes a request, and says in h how many more requests are allowed. The key is looked
+// up first, so that others who send invalid keys from the same address never affect a client with a valid one.
 func (a *API) authenticate(r *http.Request, h http.Header) (auth.Actor, error) {
 	secret, cost := r.Header.Get(headerKey), a.limit.cost(r)
 	// A flood of a key that is over its limit should cost no query for each request.

@@ -38,8 +38,8 @@ type fieldDecoder interface {
 	must() string
 }
 
-// decode decodes the body of a request into the struct that in points to. It reports all faults at once, those
-// of the path included.
+// decode decodes the body of a request into the struct that in points to. It reports all faults at once,
+// including faults of the path.
 func (c *call) decode(in any, op *operation) error {
 	body, release, err := c.readBody(!op.optionalBody)
 	if err != nil {

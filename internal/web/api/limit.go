@@ -36,10 +36,10 @@ func newLimiter(perSecond float64, cheapReads bool, now func() time.Time) *limit
 
 // rejection says that a key was over its limit when it was last looked up.
 type rejection struct {
-	key    string
-	at     time.Time
-	logged time.Time
-	since  atomic.Int64 // how many requests were refused since
+	key       string
+	refusedAt time.Time
+	logged    time.Time
+	since     atomic.Int64 // how many requests were refused since
 }
 
 // rejectionAge is how long a key over its limit is not looked up again. A key that is revoked
@@ -57,7 +57,7 @@ func (l *limiter) reject(secret, key string) (log bool) {
 	if l.rejected == nil || len(l.rejected) >= maxRejected {
 		l.rejected = map[[sha256.Size]byte]*rejection{}
 	}
-	r := &rejection{key: key, at: now}
+	r := &rejection{key: key, refusedAt: now}
 	if before := l.rejected[hash]; before != nil {
 		r.logged = before.logged
 	}
@@ -76,7 +76,7 @@ func (l *limiter) rejection(secret string) *rejection {
 	hash := sha256.Sum256([]byte(secret))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r := l.rejected[hash]; r != nil && l.now().Sub(r.at) < rejectionAge {
+	if r := l.rejected[hash]; r != nil && l.now().Sub(r.refusedAt) < rejectionAge {
 		return r
 	}
 	return nil
@@ -85,8 +85,8 @@ func (l *limiter) rejection(secret string) *rejection {
 // quickRefusals is how many requests of a key are refused at once within rejectionAge.
 const quickRefusals = 1000
 
-// slowDown has a client wait that goes on sending requests: to refuse tens of thousands a second
-// keeps a core busy.
+// slowDown delays the refusals of a client that does not stop sending requests: refusing tens of thousands
+// a second would keep a core busy.
 func (r *rejection) slowDown(ctx context.Context) {
 	if r.since.Add(1) <= quickRefusals {
 		return

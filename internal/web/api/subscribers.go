@@ -50,7 +50,7 @@ type subscriber struct {
 	token   string // with which it was opened instead, or ""
 	release func() // of its place
 	id      video.ID
-	last    stateUpdate      // the last one offered; only accessed by polls
+	last    stateUpdate      // the last one set; only accessed by polls
 	updates chan stateUpdate // holds one: an update that a slow client has not taken is replaced
 	revoked chan struct{}    // closed when the key is no longer valid
 }
@@ -200,9 +200,9 @@ func (s *subscribers) run(ctx context.Context) {
 	}
 }
 
-// poll loads the states once and offers them to the given subscribers: those who had
-// subscribed before. One who subscribes during the poll may already know a newer state
-// and must not get an older one afterwards. A failed poll is made up for by the next.
+// poll loads the states once and passes them to byVideo, the subscribers from before the
+// poll. A client that subscribes during the poll may already know a newer state and must
+// not get an older one afterwards. A failed poll is made up for by the next.
 func (s *subscribers) poll(ctx context.Context, byVideo map[video.ID][]*subscriber) {
 	ids := make([]video.ID, 0, len(byVideo))
 	for id := range byVideo {
@@ -222,14 +222,14 @@ func (s *subscribers) poll(ctx context.Context, byVideo map[video.ID][]*subscrib
 			}
 		}
 		for _, sub := range subs {
-			sub.offer(u)
+			sub.setUpdate(u)
 		}
 	}
 }
 
-// offer passes a new update to the stream. It replaces one that was not taken yet. Only
-// one poll at a time calls it, so the channel has space afterwards.
-func (s *subscriber) offer(u stateUpdate) {
+// setUpdate sets the next update of the stream. It replaces an update that was not sent yet. Only
+// one poll at a time calls it, so the channel has space.
+func (s *subscriber) setUpdate(u stateUpdate) {
 	if s.last.equal(u) {
 		return
 	}

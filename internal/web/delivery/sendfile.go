@@ -43,8 +43,8 @@ func (s Sendfile) handOver(w http.ResponseWriter, r *http.Request, info blob.Inf
 	h := w.Header()
 	h.Set(s.Header, at)
 	h.Del("ETag") // the proxy makes its own, and compares with that
-	// Should the answer get to a cache as it is, it is kept for those alone who ask like this. Files need
-	// not say so: they are right for everybody.
+	// If a cache stores this answer, Vary keeps it from clients that did not ask like this. An answer with
+	// the file itself needs no Vary, because any client can use it.
 	h.Set("Vary", strings.Join(append(h.Values("Vary"), askSendfile), ", "))
 	w.WriteHeader(http.StatusOK)
 	return true

@@ -55,7 +55,7 @@ const (
 	// EventsPath is where two events are sent, EventPause apart.
 	EventsPath = "/healthz/events"
 	EventPause = 1500 * time.Millisecond
-	// maxStreams at once: it needs no key, and the doctor needs one stream.
+	// maxStreams limits the streams at a time, because they need no key. The doctor needs one.
 	maxStreams = 8
 )
 

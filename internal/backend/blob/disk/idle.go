@@ -69,8 +69,8 @@ func (i *idleFiles) take(key string, v version) (f idleFile, ok bool) {
 	return f, true
 }
 
-// give keeps a file for the next reader. It reports false if there is no room.
-func (i *idleFiles) give(f idleFile) bool {
+// add keeps a file for the next reader. It reports false if there is no room.
+func (i *idleFiles) add(f idleFile) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.closed || i.count >= maxIdle {
@@ -184,7 +184,7 @@ func (o *object) Close() error {
 		return f.Close()
 	}
 	o.File = nil
-	if !o.idle.give(idleFile{file: f, info: o.info, version: o.version}) {
+	if !o.idle.add(idleFile{file: f, info: o.info, version: o.version}) {
 		return f.Close()
 	}
 	return nil

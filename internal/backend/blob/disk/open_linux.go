@@ -37,8 +37,8 @@ func versionIn(fi fs.FileInfo) version {
 	return version{uint64(st.Dev), st.Ino, st.Mtim.Nano(), st.Size}
 }
 
-// versionOf returns the version of the file that a name stands for. A name that leads out of the root has none
-// that was ever opened.
+// versionOf returns the version of the file that a name stands for. It may find a file outside of root, but no
+// such file was ever opened, so its version matches no idle file.
 func versionOf(root *os.File, name string) (v version, ok bool) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(int(root.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// promptResponse is how soon a response must have come for its date to be that
-	// of the moment.
+	// promptResponse is how soon a response must come for its Date to count as the
+	// current time.
 	promptResponse = 2 * time.Second
 	// sameTime is the difference up to which two clocks are taken to agree: dates
 	// have whole seconds, and the response took some time to arrive.

@@ -163,8 +163,8 @@ function signOut(reason) {
   routes++;
   page?.stop();
   home?.library.stop();
-  home?.dock.leave();
-  home?.form?.leave();
+  home?.dock.suspendAll();
+  home?.form?.remove();
   dockPlace.replaceChildren();
   page = home = null;
   setMe(null);

@@ -39,10 +39,10 @@ export class Dock {
     return this.#running > 0;
   }
 
-  // leave stops all uploads. They can be continued when the same key is entered again.
-  leave() {
+  // suspendAll stops all uploads. They can be continued when the same key is entered again.
+  suspendAll() {
     this.#queue = [];
-    for (const item of this.#items) if (!item.over) item.transfer.leave();
+    for (const item of this.#items) if (!item.over) item.transfer.suspend();
   }
 
   // showInterrupted offers to continue what a reload has interrupted.

@@ -5,8 +5,8 @@ import { largest, titleOf } from "./format.js";
 
 const urlLifetime = 3300_000; // milliseconds that URLs are used: signed ones are valid for an hour
 
-// whenLoaded is resolved when the player's module has been loaded, and rejected if there is
-// none. It is loaded when a video is opened, not before.
+// whenLoaded is resolved when the player's module has been loaded, and rejected if that
+// fails. The module is loaded when the first video is opened.
 let whenLoaded = null;
 const loadPlayer = () => (whenLoaded ??= import("../player/player.js"));
 

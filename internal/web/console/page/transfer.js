@@ -26,7 +26,7 @@ export class Transfer {
   #idempotencyKey; // the same for all attempts, so that a retry creates no second video
   #id;
   #controller = null;
-  #left = false;
+  #suspended = false;
   #savedAt = 0;
 
   // draft is the body of the create request. saved is what was saved of an upload of the
@@ -40,7 +40,7 @@ export class Transfer {
   }
 
   async run() {
-    if (this.#left) return;
+    if (this.#suspended) return;
     this.#controller = new AbortController();
     const signal = this.#controller.signal;
     try {
@@ -52,7 +52,7 @@ export class Transfer {
       await this.#request("POST", `video/${upload.id}/complete-upload`, {}, signal);
       this.#complete();
     } catch (error) {
-      if (this.#left) return;
+      if (this.#suspended) return;
       if (signal.aborted) await this.#deleteVideo();
       else this.#fail(error);
     }
@@ -62,9 +62,9 @@ export class Transfer {
     this.#controller?.abort();
   }
 
-  // leave stops and keeps what was saved, so that the upload can go on later.
-  leave() {
-    this.#left = true;
+  // suspend stops the upload and keeps what was saved, so that it can be continued.
+  suspend() {
+    this.#suspended = true;
     this.#controller?.abort();
   }
 

@@ -78,8 +78,8 @@ export class UploadForm {
     if (!this.dialog.open) this.dialog.showModal();
   }
 
-  // leave takes the form away, with what it has asked for.
-  leave() {
+  // remove removes the form and aborts its request.
+  remove() {
     this.#asking?.abort();
     this.dialog.remove();
   }
