@@ -60,7 +60,7 @@ type Plan struct {
 	// with the source. They begin where decoding the source can begin.
 	Samples []Chunk `json:"samples,omitempty"`
 	// Trials are short parts that are encoded before everything else, to see how
-	// the picture compresses. Nobody needs them later.
+	// the picture compresses. They are not needed later.
 	Trials []Chunk `json:"-"`
 }
 
@@ -118,7 +118,7 @@ type Rendition struct {
 	MaxUpscale    float64 `json:"maxUpscale,omitempty"`
 	// CRF is the quality setting of its encoder, by codec. It is decided once, before
 	// anything is encoded, so that all chunks look alike wherever they are made. Plans
-	// of earlier versions have none: they use that of the size.
+	// of earlier versions have none: they use the usual setting for the size.
 	CRF map[Codec]float64 `json:"crf,omitempty"`
 	// Shift is by how much CRF of H.264 is higher than usual, because of how the
 	// picture of this video compresses. It is 0 where nothing was measured.
@@ -137,7 +137,7 @@ type Chunk struct {
 	// Frames is how many frames the file announces for it; 0 means unknown.
 	Frames int `json:"frames,omitempty"`
 	// Spans are the bytes of the source that are needed to decode it, beside
-	// those of Plan.Head; none means the whole file.
+	// Plan.Head; none means the whole file.
 	Spans []Span `json:"spans,omitempty"`
 }
 
@@ -170,8 +170,8 @@ type Audio struct {
 	// Silences are long gaps without audio on the timeline of the video, in
 	// order. They are filled explicitly, because ffmpeg would do it in memory.
 	Silences []Silence `json:"silences,omitempty"`
-	// Jumps is Plan.Jumps for an audio track whose clock jumps with that of the
-	// video.
+	// Jumps is Plan.Jumps for an audio track whose clock jumps with the video's
+	// clock.
 	Jumps []time.Duration `json:"jumps,omitempty"`
 	// Packet is how long a packet of the source plays, on average; 0 means unknown.
 	Packet time.Duration `json:"packet,omitempty"`
@@ -190,10 +190,10 @@ type Thumbnail struct {
 	Seconds float64 `json:"seconds"` // as requested
 	PTS     int64   `json:"pts"`     // the frame shown then, in Input.TimeBase
 	Seek    int64   `json:"seek"`
-	Spans   []Span  `json:"spans,omitempty"` // like those of a Chunk
+	Spans   []Span  `json:"spans,omitempty"` // as in a Chunk
 }
 
-// Poster says of which frames the poster of the video is chosen.
+// Poster lists the frames that the poster of the video is chosen from.
 type Poster struct {
 	Width  int           `json:"width"`
 	Height int           `json:"height"`
@@ -205,7 +205,7 @@ type PosterFrame struct {
 	PTS   int64  `json:"pts"`  // in Input.TimeBase
 	Next  int64  `json:"next"` // a frame shortly after it; in a fade, it looks different
 	Seek  int64  `json:"seek"`
-	Spans []Span `json:"spans,omitempty"` // like those of a Chunk
+	Spans []Span `json:"spans,omitempty"` // as in a Chunk
 }
 
 // SlotOffset is how much earlier than its frame a slot of Plan.LimitRate begins, as

@@ -22,7 +22,7 @@ type Variant struct {
 	SizeBytes int64 `json:"sizeBytes,omitempty"`
 	Bitrate   int64 `json:"bitrate,omitempty"` // bits per second
 
-	// Progress is 0 to 1. Those who look for open tasks set it; it is not stored.
+	// Progress is 0 to 1. The code that reads open tasks sets it; it is not stored.
 	Progress float64 `json:"-"`
 }
 

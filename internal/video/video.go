@@ -81,7 +81,7 @@ type Video struct {
 
 	Resolutions []Resolution // in the requested order
 	Files       []File       // published beside them, in the order they were made
-	// Awaited names files that a ready video does not list yet. Those who look for open tasks set it;
+	// Awaited names files that a ready video does not list yet. The code that reads open tasks sets it;
 	// it is not stored.
 	Awaited []string
 }

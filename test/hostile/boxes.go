@@ -50,7 +50,7 @@ func movie(media []byte, tracks ...track) []byte {
 	return slices.Concat(head, box("mdat", media), box("moov", parts...))
 }
 
-// unity is the matrix that turns no picture.
+// unity is the matrix without rotation.
 var unity = slices.Concat(be32(0x10000), make([]byte, 12), be32(0x10000), make([]byte, 12), be32(0x40000000))
 
 func (t track) box(id, offset uint32) []byte {

@@ -9,10 +9,10 @@ package hostile
 type Sample struct {
 	Name string
 	Make func() []byte
-	// Ends are the ends that are right for it: codes of failures, or Converted.
-	// What becomes of some files differs between versions of ffmpeg.
+	// Ends are the correct results: codes of failures, or Converted. The result of
+	// some files depends on the version of ffmpeg.
 	Ends []string
-	// Slow files take until the limit of time to find out about.
+	// Slow files are refused only when the time limit has passed.
 	Slow bool
 	// Long files hold as many frames as the longest video that is accepted,
 	// and the times of all of them have to be kept.

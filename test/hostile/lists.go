@@ -51,8 +51,8 @@ func dash(segment string) string {
 		`<BaseURL>` + segment + `</BaseURL></Representation></AdaptationSet></Period></MPD>` + "\n"
 }
 
-// Dressed are lists and references in the clothes of a video: the beginning of
-// each is one that is accepted.
+// Dressed are lists and references in files that begin like a video, so that the
+// check of their first bytes accepts them.
 func Dressed(b Bait) []Sample {
 	web := "http://" + b.Address + "/segment.mp4"
 	none := []string{NotAVideo, noVideo, corrupt, truncated}

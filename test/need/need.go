@@ -1,5 +1,5 @@
-// Package need says what becomes of a test on a machine that lacks a tool, and
-// which tests run only when there is time for them.
+// Package need skips or fails tests on a machine that lacks a tool, and skips slow
+// tests unless there is time for them.
 //
 // A visitor without PostgreSQL or a browser can still run the other tests: those
 // that need them are skipped, and make test lists them at its end. Where a green
