@@ -62,7 +62,7 @@ func insertMade(ctx context.Context, tx *store.Tx, k keyRow, most, kept int) (in
 	if err := tx.LockTenant(ctx, k.Tenant); err != nil {
 		return false, err
 	}
-	// It changes nothing, but waits for whoever is revoking the maker.
+	// This update changes nothing. It locks the row of the maker, so that it waits for a revocation that runs.
 	if valid, err := tx.Exec(ctx, "hold the maker of a key",
 		`UPDATE api_key SET made_by = made_by WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
 		k.MadeBy, store.Millis(k.CreatedAt)); err != nil || valid == 0 {
@@ -107,7 +107,7 @@ func keyByHash(ctx context.Context, q store.Queries, hash string) (keyRow, error
 	return keys[0], nil
 }
 
-// keysByID returns those of the keys that exist, in no order.
+// keysByID returns the keys with these IDs that exist, in no order.
 func keysByID(ctx context.Context, q store.Queries, ids []string) ([]keyRow, error) {
 	in, arg := store.IDList(1, ids)
 	return findKeys(ctx, q, selectKey+`WHERE id IN `+in, arg)

@@ -20,7 +20,7 @@ import (
 	"github.com/spool-video/spool/test/need"
 )
 
-// nobody is the user that PostgreSQL runs as when the tests run as root, which it refuses.
+// nobody is the Unix user that PostgreSQL runs as when the tests run as root, which it refuses.
 const nobody = 65534
 
 // pattern begins the names of data directories.
