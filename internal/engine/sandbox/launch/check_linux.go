@@ -11,7 +11,7 @@ import (
 // check looks from inside whether each layer is on.
 func (p Policy) check() error {
 	if _, err := os.ReadDir("/"); !errors.Is(err, unix.EACCES) {
-		return fmt.Errorf("Landlock does not refuse to list the root folder (%v)", err)
+		return fmt.Errorf("the root folder can be listed, which Landlock should refuse (%v)", err)
 	}
 	if fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err == nil {
 		return errors.Join(errors.New("the filter of system calls does not refuse a socket"), unix.Close(fd))
