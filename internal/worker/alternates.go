@@ -33,8 +33,8 @@ func (w *Worker) posterAlternates(ctx, run context.Context, t queue.Task, v vide
 	return files, nil
 }
 
-// thumbnailAlternates makes thumbnails in the formats in which they are smaller: those of all renditions,
-// or those of the latest pass, if the ones before have theirs.
+// thumbnailAlternates makes thumbnails in the formats in which they are smaller, for all renditions or only
+// for the renditions of the latest pass.
 func (w *Worker) thumbnailAlternates(ctx, run context.Context, t queue.Task, v video.Video, dir string, all bool) ([]pipeline.ThumbnailFile, error) {
 	names := map[int]video.Name{} // one for each rendition that is there
 	var renditions []int
@@ -66,8 +66,8 @@ func (w *Worker) thumbnailAlternates(ctx, run context.Context, t queue.Task, v v
 	return files, nil
 }
 
-// alternates makes published JPEGs in other formats. The number of an output is that of its JPEG. JPEGs
-// that are not there have none: they could not be made, or were deleted.
+// alternates makes published JPEGs in other formats. An output has the number of its JPEG. A JPEG that could
+// not be made or was deleted has no outputs.
 func (w *Worker) alternates(ctx, run context.Context, t queue.Task, v video.Video, dir string, stills encode.Stills, jpegs []string) ([]encode.Output, error) {
 	job, err := w.pictureJob(ctx, t, v, dir)
 	if err != nil {

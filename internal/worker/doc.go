@@ -2,8 +2,8 @@
 // scratch folder, and hands the result to the pipeline. Each kind of task has one handler.
 //
 // It also decides what a failure means. A *video.Failure is the file's fault and fails the video with
-// a reason. A failure of this machine or its services is retried for as long as it takes. What nobody
-// can explain is retried a few times.
+// a reason. A failure of this machine or its services is retried for as long as it takes. A failure
+// of unknown cause is retried a few times.
 //
 // # What tasks read
 //

@@ -216,8 +216,8 @@ func inputs(files []blob.Object) []mp4.Input {
 	return all
 }
 
-// storedFile is an object that is read in the middle of a conversion. It tells errors of the storage
-// from those of the conversion.
+// storedFile is an object that is read in the middle of a conversion. It marks errors of the
+// storage, so that they are not taken for errors of the conversion.
 type storedFile struct{ io.ReaderAt }
 
 func (f storedFile) ReadAt(p []byte, off int64) (int, error) {

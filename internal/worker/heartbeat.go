@@ -18,8 +18,8 @@ const (
 	slowBeat  = 5 * time.Second
 )
 
-// heartbeat writes a task's progress regularly, and ends the returned context when nobody waits for
-// the task any more. stop ends it.
+// heartbeat writes a task's progress regularly, and ends the returned context when the task is
+// not needed any more. stop ends it.
 func (w *Worker) heartbeat(ctx context.Context, t queue.Task) (_ context.Context, report ffmpeg.Progress, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var latest atomic.Uint64 // in millionths
@@ -34,7 +34,7 @@ func (w *Worker) heartbeat(ctx context.Context, t queue.Task) (_ context.Context
 	return ctx, report, func() { cancel(nil); <-done }
 }
 
-// writeProgress writes progress, and cancels a task that nobody waits for.
+// writeProgress writes progress, and cancels a task that is not needed any more.
 func (w *Worker) writeProgress(ctx context.Context, t queue.Task, part float64, cancel context.CancelCauseFunc) {
 	wanted, err := w.Tasks.Progress(ctx, t, part)
 	if err == nil && !wanted {

@@ -15,7 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// makePictures publishes what is made of a finished film when nobody waits any more: the storyboard, the
+// makePictures publishes what is made of a finished film in the background: the storyboard, the
 // preview, and the poster and thumbnails in other formats than JPEG.
 func (w *Worker) makePictures(ctx context.Context, t queue.Task, v video.Video, dir string) error {
 	run, report, stop := w.heartbeat(ctx, t)

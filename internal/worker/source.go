@@ -29,8 +29,7 @@ func (w *Worker) newJob(ctx context.Context, t queue.Task, v video.Video, dir st
 }
 
 // withSource lets work read no more of the source than it needs. If that does not succeed on a sparse
-// source, it works again with the whole one, because nobody can tell whether the file or a hole is to
-// blame.
+// source, it works again with the whole one, because the file or a hole may be the cause.
 func (w *Worker) withSource(ctx context.Context, t queue.Task, v video.Video, dir string, spans []video.Span, work func(ffmpeg.Job) error) error {
 	job, err := w.newJob(ctx, t, v, dir, spans)
 	if err != nil {

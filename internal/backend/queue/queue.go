@@ -38,8 +38,8 @@
 //
 // A task whose handler fails runs again after a pause (Backoff, or what the handler
 // says with RetryAfter). It then waits for a place like any other. When a process
-// stops, its tasks go back and are the first to run again; that attempt does not
-// count, nor does that of a worker that died.
+// stops or dies, its tasks go back and are the first to run again; the attempt does
+// not count.
 package queue
 
 import (
@@ -143,8 +143,8 @@ func (t Task) String() string {
 	return fmt.Sprintf("%s/%s/%d", t.Kind, t.Video, t.Number)
 }
 
-// Share returns with which others the task shares places: those to the same endpoint,
-// or else those of the same tenant.
+// Share returns the group with which the task shares places: all tasks to its endpoint,
+// or, if it has none, all tasks of its tenant.
 func (t Task) Share() string {
 	if t.Endpoint != "" {
 		return t.Endpoint
@@ -212,7 +212,7 @@ type Queue interface {
 	// skipped. They become visible to workers when tx commits.
 	Enqueue(ctx context.Context, tx Tx, tasks ...Task) error
 
-	// Cancel deletes, in tx, the waiting tasks of a video except those of the
+	// Cancel deletes, in tx, the waiting tasks of a video, except for the
 	// kinds in keep. Once tx has committed it stops the running ones: their
 	// context ends with ErrCancelled and they do not run again.
 	Cancel(ctx context.Context, tx Tx, id video.ID, keep ...Kind) error
@@ -224,7 +224,7 @@ type Queue interface {
 	// database elsewhere enqueues them again.
 	All(ctx context.Context, r Reader) iter.Seq2[Task, error]
 
-	// WaitIdle waits until no task of the video is running except those of the
+	// WaitIdle waits until no task of the video is running, except for the
 	// kinds in keep, or until ctx ends.
 	WaitIdle(ctx context.Context, id video.ID, keep ...Kind) error
 

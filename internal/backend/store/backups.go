@@ -70,7 +70,7 @@ func RecordBackup(ctx context.Context, s *Store, began time.Time) error {
 	})
 }
 
-// LastBackup returns when the newest complete backup began; zero if there is none.
+// LastBackup returns when the newest complete backup began, or zero before the first one.
 func LastBackup(ctx context.Context, s *Store) (time.Time, error) {
 	var began sql.NullInt64
 	err := s.db.QueryRowContext(ctx, `SELECT begun_at FROM periodic_job WHERE name = $1`, lastBackup).Scan(&began)
@@ -80,8 +80,8 @@ func LastBackup(ctx context.Context, s *Store) (time.Time, error) {
 	return FromMillis(began), Wrap("find the last backup", err)
 }
 
-// BackupRuns reports whether a backup runs. Whoever removes objects of a video asks last, with the video
-// locked: a backup that begins after the answer sees the video as it is now.
+// BackupRuns reports whether a backup runs. It is asked just before objects of a video are removed, with the
+// video locked: a backup that begins after the answer sees the video as it is now.
 func BackupRuns(ctx context.Context, tx *Tx) (bool, error) {
 	var n int
 	err := tx.db.QueryRowContext(ctx, `SELECT count(*) FROM backup_hold WHERE ends_at > `+tx.nowSQL()).Scan(&n)

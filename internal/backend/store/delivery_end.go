@@ -5,7 +5,7 @@ import "context"
 // endedAtOnce is how many deliveries one transaction ends. There may be a million, and SQLite has one writer.
 const endedAtOnce = 200
 
-// openStates are those of deliveries that are not finished.
+// openStates are the states of a delivery that is not finished.
 var openStates = []DeliveryState{DeliveryPending, DeliveryHeld}
 
 // endOpen ends deliveries to a webhook that was disabled in this transaction: so many now, and the rest by
@@ -46,7 +46,7 @@ func (t *Tx) failOpen(ctx context.Context, webhook string, limit int) (more bool
 }
 
 // EndDeliveries ends at most limit deliveries to a webhook that was disabled with more than could be ended at
-// once. It reports whether there may be more. Whoever sends does not wait for it: nothing is sent to a
+// once. It reports whether there may be more. Sending does not wait for it: nothing is sent to a
 // webhook that is disabled.
 func (w Webhooks) EndDeliveries(ctx context.Context, limit int) (more bool, err error) {
 	return w.takeStep(ctx, Queries.endingWebhooks, (*Tx).endDeliveries, limit)
@@ -62,7 +62,7 @@ func (t *Tx) endDeliveries(ctx context.Context, limit int) (more bool, err error
 	if err != nil || len(ids) == 0 {
 		return false, err
 	}
-	// Of several processes, one waits here for the other, as does whoever changes the webhook.
+	// This locks the webhook against other processes and against changes by its tenant.
 	disabled, err := t.Exec(ctx, "lock ending webhook", `UPDATE webhook SET tenant = tenant WHERE id = $1 AND NOT enabled`, ids[0])
 	if err != nil {
 		return false, err

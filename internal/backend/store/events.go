@@ -22,7 +22,7 @@ type emission struct {
 }
 
 // Emit records that something has happened to a video, for the webhooks of its tenant.
-// The statements that change a status call it, so nobody can forget it. All events of
+// The statements that change a status call it, so no caller can forget it. All events of
 // a transaction are written just before it commits, with the video as it is then: what
 // a webhook is told has happened, and nothing that has happened is missing.
 func (t *Tx) Emit(kind video.EventType, id video.ID) {
@@ -191,8 +191,8 @@ func (t *Tx) insertEvent(ctx context.Context, e Event, hooks []Webhook) error {
 	return t.send(ctx, deliveries)
 }
 
-// Events returns those of the events that exist. One that cannot be read says so itself: it must not
-// keep the others from their receivers.
+// Events returns the events with these ids, as far as they exist. An event that cannot be read carries its own
+// error, so that the others reach their receivers.
 func (w Webhooks) Events(ctx context.Context, ids []string) (map[string]Event, error) {
 	in, arg := IDList(1, ids)
 	all := make(map[string]Event, len(ids))

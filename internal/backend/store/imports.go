@@ -66,7 +66,7 @@ type ImportLane struct {
 	Head   video.ID // the one that is due first; "": none is due yet
 }
 
-// Next returns when the next import is due; zero if there is none.
+// Next returns when the next import is due, or zero if no import waits.
 func (i Imports) Next(ctx context.Context) (time.Time, error) {
 	var at sql.NullInt64
 	err := i.s.Queries.db.QueryRowContext(ctx, `SELECT next_at FROM video_import WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1`).Scan(&at)
@@ -239,7 +239,7 @@ func (i ImportsTx) Restart(ctx context.Context, id video.ID, now time.Time) (boo
 }
 
 // ReleaseClaims makes everything that is claimed due. It is for the start of the only
-// process of a database: whoever had a claim is gone.
+// process of a database: a claim then belongs to a process that has ended.
 func (i Imports) ReleaseClaims(ctx context.Context, now time.Time) error {
 	if i.s.pool != nil {
 		return nil // others may be at work; claims end by themselves

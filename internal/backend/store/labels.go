@@ -12,14 +12,14 @@ import (
 )
 
 // labelHash is what the index stores of a label. Two labels may have the same hash, so
-// what the index finds is compared again. The tenant is part of it: nobody can make
-// videos that the searches of another tenant come across.
+// what the index finds is compared again. The tenant is part of the hash, so that no
+// tenant can make videos that slow the searches of another one.
 func labelHash(tenant video.Tenant, l video.Label) int64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %s%s%s", len(tenant), len(l.Key), tenant, l.Key, l.Value))
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
-// insertLabels adds the labels of a video. Whoever changes its metadata replaces them in the same transaction.
+// insertLabels adds the labels of a video. A change of its metadata replaces them in the same transaction.
 func (q Queries) insertLabels(ctx context.Context, v video.Video) error {
 	hashes := map[string]int{} // keys of a JSON object; see IDList
 	for _, l := range video.Labels(v.Metadata) {

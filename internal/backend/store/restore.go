@@ -281,8 +281,8 @@ func (in *importer) line(ctx context.Context, line []byte) error {
 	return nil
 }
 
-// begin starts with the rows of a table. Neither its name nor those of its columns become a part of a
-// statement unless the schema has them.
+// begin starts with the rows of a table. The names of the table and of its columns become a part of a
+// statement only if the schema has them.
 func (in *importer) begin(ctx context.Context, line []byte) error {
 	var t tableLine
 	if err := json.Unmarshal(line, &t); err != nil {
@@ -395,8 +395,9 @@ func DisableWebhooks(ctx context.Context, tx *Tx, reason string) (int64, error) 
 	return n, err
 }
 
-// OtherSessions returns how many connections other processes of Spool have to the database. Whoever
-// asks calls itself something else (application_name). SQLite's file is locked by another part.
+// OtherSessions returns how many connections other processes of Spool have to the database. The caller
+// does not count itself, because it connects with another application_name. For SQLite it returns 0: its file has a
+// lock of its own.
 func OtherSessions(ctx context.Context, s *Store) (n int, err error) {
 	if s.pool == nil {
 		return 0, nil

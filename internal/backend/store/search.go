@@ -35,7 +35,7 @@ func (p *searchPage) examine(at video.Cursor, matches bool) {
 	}
 }
 
-// end returns the videos of the page and the cursor of the next one; zero: there is none.
+// end returns the videos of the page and the cursor of the next one, which is zero after the last page.
 func (p *searchPage) end() (ids []video.ID, next video.Cursor) {
 	if p.isFull() {
 		p.found = p.found[:p.limit]

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 )
 
-// readableSecrets finds those of the tables with secrets that the user of the
-// connection may read. docs/database.md takes them from the users of workers.
+// readableSecrets lists the tables with secrets that the user of the connection
+// may read. docs/database.md denies them to the users of workers.
 const readableSecrets = `
 	SELECT name FROM (VALUES ('api_key'), ('signing_key'), ('video_import'), ('webhook_delivery'), ('webhook_event'), ('webhook_secret')) AS t (name)
 	 WHERE has_any_column_privilege(to_regclass(name)::oid, 'SELECT') ORDER BY name`

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// A connection keeps so many statements, and none that is longer. There are fewer, but for lists whose
-// conditions clients choose and for insertions of several rows; long ones are those of a restore.
+// A connection keeps at most maxStatements statements, each of at most maxStatement bytes. The program has
+// fewer, except for lists whose conditions clients choose and for insertions of several rows. Only a restore has
+// longer ones.
 const (
 	maxStatements = 200
 	maxStatement  = 4 << 10
@@ -19,7 +20,7 @@ const (
 // than to run it. PostgreSQL's driver does this itself.
 type keeper struct{ driver.Connector }
 
-// Connect is that of the driver.
+// Connect implements driver.Connector.
 func (k keeper) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := k.Connector.Connect(ctx)
 	if err != nil {
@@ -64,7 +65,7 @@ type sqliteStmt interface {
 	driver.StmtQueryContext
 }
 
-// ExecContext is that of the driver.
+// ExecContext implements driver.ExecerContext with a kept statement.
 func (c *keepingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if s := c.statement(ctx, query); s != nil {
 		return s.ExecContext(ctx, args)
@@ -72,7 +73,7 @@ func (c *keepingConn) ExecContext(ctx context.Context, query string, args []driv
 	return c.sqliteConn.ExecContext(ctx, query, args)
 }
 
-// QueryContext is that of the driver.
+// QueryContext implements driver.QueryerContext with a kept statement.
 func (c *keepingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	s := c.statement(ctx, query)
 	if s == nil {
@@ -140,7 +141,7 @@ func worthKeeping(query string) bool {
 	return false
 }
 
-// forget ends the statements whose rows nobody reads.
+// forget closes the kept statements whose rows are not being read.
 func (c *keepingConn) forget() error {
 	var all error
 	for query, s := range c.kept {
@@ -152,7 +153,7 @@ func (c *keepingConn) forget() error {
 	return all
 }
 
-// Close is that of the driver.
+// Close implements driver.Conn.
 func (c *keepingConn) Close() error {
 	return errors.Join(c.forget(), c.sqliteConn.Close())
 }

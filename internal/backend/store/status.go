@@ -30,7 +30,7 @@ func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at t
 
 // RefuseUpload marks a video and its resolutions as failed because of its upload.
 // It reports false, and changes nothing, if an upload was accepted. A refusal for the
-// same reason as before is no event: whoever asks again and again tells nobody anything.
+// same reason as before is no event: repeated requests must not send repeated messages.
 func (t *Tx) RefuseUpload(ctx context.Context, id video.ID, f *video.Failure) (bool, error) {
 	const refuse = `
 		UPDATE video SET status = 'fail', failure_code = $1, failure_message = $2

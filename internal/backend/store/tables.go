@@ -46,7 +46,7 @@ var kindsByType = map[string]columnKind{
 	"text": textColumn, "bigint": integerColumn, "integer": integerColumn, "boolean": boolColumn, "double precision": floatColumn,
 }
 
-// columns returns the columns of a table in the order of the schema, and those of its primary key.
+// columns returns the columns of a table and of its primary key, in the order of the schema.
 func (q Queries) columns(ctx context.Context, postgres bool, table string) (all []column, key []string, err error) {
 	query := `SELECT name, type, pk FROM pragma_table_info($1) ORDER BY cid`
 	if postgres {

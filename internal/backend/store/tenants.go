@@ -13,7 +13,7 @@ import (
 //
 // Each tenant has a row with its counts. Every statement that changes what a video
 // counts for changes that row in the same transaction (Tx.change), so the counts
-// are exact, whoever asks. On PostgreSQL the row is locked from then on: of two
+// are always exact. On PostgreSQL the row is locked from then on: of two
 // transactions that use up the last of a limit, the second one sees the first.
 type Tenants struct {
 	q  Queries
@@ -156,8 +156,7 @@ func (t *Tx) addCounts(ctx context.Context, tenant video.Tenant, c counts) error
 	return err
 }
 
-// LockTenant makes the row of a tenant, if there is none, and keeps it from others until the end of the
-// transaction.
+// LockTenant creates the row of a tenant if it is missing, and locks it until the end of the transaction.
 func (t *Tx) LockTenant(ctx context.Context, name video.Tenant) error {
 	_, err := t.Exec(ctx, "lock tenant", `
 		INSERT INTO tenant (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name`, name)

@@ -58,7 +58,7 @@ func (s *Store) readVideo(ctx context.Context, id video.ID, columns string) (vid
 	return Queries{tx}.video(ctx, id, columns)
 }
 
-// snapshotOptions are those of a read-only transaction that sees one moment of the database.
+// snapshotOptions make a read-only transaction that sees one moment of the database.
 var snapshotOptions = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 
 // snapshot begins a read-only transaction that sees one moment of the database.
@@ -179,7 +179,7 @@ func (t *Tx) SetFindings(ctx context.Context, id video.ID, f Findings) error {
 	return err
 }
 
-// SetOutput stores the properties of a resolution's file, and those of its variants.
+// SetOutput stores the properties of a resolution's file and of its variants.
 func (t *Tx) SetOutput(ctx context.Context, r video.Resolution) error {
 	variants, err := listOrNull(r.Variants)
 	if err != nil {
@@ -224,7 +224,7 @@ func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
 	if _, err = t.Exec(ctx, "remove labels", `DELETE FROM metadata_index WHERE video_id = $1`, id); err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, "end import", `DELETE FROM video_import WHERE video_id = $1`, id) // whoever fetches it stops
+	_, err = t.Exec(ctx, "end import", `DELETE FROM video_import WHERE video_id = $1`, id) // a running fetch stops at its next renewal
 	return err
 }
 

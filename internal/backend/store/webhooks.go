@@ -133,8 +133,8 @@ func (q Queries) webhook(ctx context.Context, tenant video.Tenant, id string) (W
 	return found[0], nil
 }
 
-// lockWebhook returns a webhook of a tenant, which nobody else changes until the transaction ends: what
-// is written then rests on what was read. SQLite has one writer at a time anyway.
+// lockWebhook returns a webhook of a tenant and locks it until the transaction ends, so that what was read is
+// still true when it is changed. SQLite has one writer at a time anyway.
 func (t *Tx) lockWebhook(ctx context.Context, tenant video.Tenant, id string) (Webhook, error) {
 	if _, err := t.Exec(ctx, "lock webhook", `UPDATE webhook SET tenant = tenant WHERE id = $1 AND tenant = $2`, id, tenant); err != nil {
 		return Webhook{}, err
@@ -142,7 +142,7 @@ func (t *Tx) lockWebhook(ctx context.Context, tenant video.Tenant, id string) (W
 	return t.webhook(ctx, tenant, id)
 }
 
-// ByID returns those of the webhooks that exist.
+// ByID returns the webhooks with these ids, as far as they exist.
 func (w Webhooks) ByID(ctx context.Context, ids []string) (map[string]Webhook, error) {
 	in, arg := IDList(1, ids)
 	found, err := Collect(ctx, w.s.Queries, "read webhooks", scanWebhook, selectWebhook+`WHERE id IN `+in, arg)
@@ -214,8 +214,8 @@ func (t *Tx) updateWebhook(ctx context.Context, tenant video.Tenant, id string, 
 	return h, false, t.endOpen(ctx, id, endedAtOnce)
 }
 
-// Remove deletes a webhook of a tenant with its secrets. From then on nothing is sent to it and nobody sees
-// its log, which RemoveLogs removes: it may be long.
+// Remove deletes a webhook of a tenant with its secrets. From then on nothing is sent to it, and its
+// log cannot be read. RemoveLogs removes the log in steps, because it may be long.
 func (w Webhooks) Remove(ctx context.Context, tenant video.Tenant, id string) error {
 	return w.s.InTx(ctx, func(tx *Tx) error {
 		n, err := tx.Exec(ctx, "remove webhook", `DELETE FROM webhook WHERE id = $1 AND tenant = $2`, id, tenant)

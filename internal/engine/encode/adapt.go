@@ -64,7 +64,7 @@ func applyShifts(p *video.Plan, shifts []float64) {
 // step says how the CRF of a codec moves for one of H.264: up, down, and in which steps.
 type step struct{ up, down, size float64 }
 
-// of returns the shift of a codec for that of H.264.
+// of returns by how much the CRF of a codec moves when the CRF of H.264 moves by shift.
 func (s step) of(shift float64) float64 {
 	per := s.up
 	if shift < 0 {

@@ -18,8 +18,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// alternate is how a picture is made in another format than JPEG, of the published JPEG: nobody waits for
-// it, so it is made when the video is ready.
+// alternate is how a published JPEG is converted to another format. That is done when the video is ready, so
+// that it delays nothing.
 //
 // docs/encoding.md has what the qualities save and cost on our test footage.
 type alternate struct {
@@ -124,8 +124,8 @@ var stillPattern = strings.Replace(shotPath(0, 0), "s0", "s%d", 1)
 // StillPath is where the JPEG number n must be that Alternates reads: in the folder of its outputs.
 func StillPath(job ffmpeg.Job, n int) string { return filepath.Join(job.OutDir, shotPath(n, 0)) }
 
-// Alternates makes JPEGs in other formats, and returns the files that are notably smaller than the JPEG, and
-// smaller than those of formats with larger files. Thumbnail is the number of the JPEG. What cannot be made is left out.
+// Alternates converts JPEGs to other formats, and returns the files that are notably smaller than the JPEG,
+// each smaller than the one before. Thumbnail is the number of the JPEG. What cannot be made is left out.
 func (enc *Encoder) Alternates(ctx context.Context, job ffmpeg.Job, s Stills, shots int) ([]Output, error) {
 	still := &video.Plan{Input: video.Input{CodedWidth: s.Size.Width, CodedHeight: s.Size.Height}, Renditions: []video.Rendition{s.Size}}
 	still.Thumbnails = make([]video.Thumbnail, shots)
@@ -189,8 +189,8 @@ func (a alternate) args(shots int) []string {
 	return append(args, "-f", "image2", "-start_number", "0", "file:"+video.AlternateFile(stillPattern, a.format))
 }
 
-// smallerThanJPEG returns the files of a JPEG in the formats in which they are notably smaller than it, and
-// smaller than those before. The largest file comes first.
+// smallerThanJPEG returns the files that are notably smaller than a JPEG in other formats. The largest file comes
+// first, and each must be smaller than the one before.
 func smallerThanJPEG(job ffmpeg.Job, n int, s Stills) ([]Output, error) {
 	jpeg, err := os.Stat(StillPath(job, n))
 	if err != nil {

@@ -131,10 +131,10 @@ func (enc *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 
 // EncodeAudioPiece encodes one piece of the audio of a video that is played
 // while it is encoded. Every piece is encoded from the beginning of the audio and
-// then cut: the encoder has the same history as that of the piece before, so
-// nobody hears the join. ErrNoAudio says that the audio ends before this piece,
-// or that there is none at all. Output.Lost counts from the beginning, too, also
-// with ErrNoAudio.
+// then cut: the encoder has then seen the same samples as for the piece before,
+// so the join cannot be heard. ErrNoAudio says that the audio ends before this
+// piece, or that the source has no audio. Output.Lost counts from the beginning,
+// too, also with ErrNoAudio.
 func (enc *Encoder) EncodeAudioPiece(ctx context.Context, job ffmpeg.Job, p *video.Plan, n int, progress ffmpeg.Progress) (Output, error) {
 	from, to := p.AudioPiece(n)
 	var samples int64

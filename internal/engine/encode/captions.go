@@ -59,7 +59,7 @@ func copies(p *video.Plan, t video.Stream) bool {
 type Text struct {
 	Stream video.Stream
 	Text   []byte
-	Copied bool // the text is that of the source, and did not become ASS in between
+	Copied bool // the source's text, which was not converted to ASS in between
 }
 
 // Captions converts the text tracks of a source, and the closed captions of a broadcast. What cannot

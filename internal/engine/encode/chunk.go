@@ -134,9 +134,9 @@ func checkChunkFiles(job ffmpeg.Job, p *video.Plan, err error, stderr string) ([
 // sampleEntries are the names of codecs in an MP4.
 var sampleEntries = map[video.Codec]string{video.H264: "avc1", video.AV1: "av01"}
 
-// checkFile opens a file that ffmpeg made and counts its frames. No file at all
-// counts as one without frames. want is nil for audio. length is that of the
-// whole video.
+// checkFile opens a file that ffmpeg made and counts its frames. A missing file
+// counts as one without frames. want is nil for audio. length is the duration of
+// the whole video.
 func checkFile(path string, codec video.Codec, want *video.Rendition, length time.Duration) (Output, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -171,7 +171,7 @@ func svtArgs(o settings) []string {
 		params = append(params, o.effort.options)
 	}
 	// Its limiter takes bits away long before a limit is reached: of a film that needs 1.1 Mbit/s, it leaves
-	// 0.7 with a limit of 1.5. So it gets the limit of the size, and never that of the source.
+	// 0.7 with a limit of 1.5. So its limit comes from the picture's size, and never from the source's bitrate.
 	o.kbps, o.buffer = o.highest, bufferSize(o.highest)
 	args := []string{"-c:v", "libsvtav1", "-preset", o.effort.preset, "-crf", o.effort.rateFactor()}
 	args = append(args, o.bitrateCap()...)

@@ -31,7 +31,7 @@ func graph(p *video.Plan, selection []string, to target) string {
 	return graphFrom(fmt.Sprintf("[0:%d]", p.Input.VideoStream), p, selection, to)
 }
 
-// graphFrom is graph with frames that have another label than those of the source.
+// graphFrom is graph for frames with the given label, instead of the frames of the source.
 func graphFrom(label string, p *video.Plan, selection []string, to target) string {
 	filters := append([]string(nil), selection...)
 	if p.Deinterlace {
@@ -132,7 +132,7 @@ func perFrame(in video.Input) string {
 	return ":eval=frame"
 }
 
-// fitChanged is the size to which frames are scaled: that of the rendition, unless they have another shape
+// fitChanged is the size to which frames are scaled: the rendition's size, unless they have another shape
 // than the first ones had, or pixels of another shape. Such frames keep their own shape inside of it, and pad
 // puts black around them. ffmpeg evaluates it once for each size of frames.
 func fitChanged(in video.Input, r video.Rendition) string {

@@ -12,8 +12,8 @@ const (
 	// enlargedEvery is how many frames there are for one that is enlarged. Enlarging all of them would
 	// make measuring a third more expensive, and frames that follow each other look alike.
 	enlargedEvery = 8
-	// minGain is how much more SSIM a rendition must have than the next smaller one, enlarged. Nobody
-	// sees less than that.
+	// minGain is how much more SSIM a rendition must have than the next smaller one, enlarged. A
+	// smaller difference cannot be seen.
 	minGain = 0.003
 )
 
@@ -49,7 +49,7 @@ func (g *gain) read(job ffmpeg.Job, sample, file int) error {
 	return nil
 }
 
-// isNone reports whether nobody would see a difference.
+// isNone reports whether the difference is too small to be seen.
 func (g *gain) isNone() bool {
 	return g.frames > 0 && g.own-g.enlarged < minGain*float64(g.frames)
 }

@@ -44,7 +44,7 @@ const (
 )
 
 // levelOf returns the lowest level whose decoders can play a video of this size,
-// frame rate, bitrate and buffer (kbit/s and kbit), and false if there is none.
+// frame rate, bitrate and buffer (kbit/s and kbit), and false if every level is too low.
 func levelOf(width, height int, rate float64, kbps, buffer int) (level, bool) {
 	for _, l := range levels {
 		if l.fitsFrame(width, height) && float64(macroblocks(width, height))*rate <= float64(l.perSec) &&

@@ -28,9 +28,9 @@ type RenditionFile struct {
 // the plan's samples, and returns their quality by rendition. A file that has no
 // frame in any sample is left out.
 //
-// The source goes through the filters of the encode once more, so that the loss
-// of the encoder alone is measured, and not that of a smaller size. What a size
-// is good for is told by the next smaller file: some of its frames are enlarged
+// The source goes through the filters of the encode once more, so that only the
+// loss of the encoder is measured, and not the loss of a smaller size. To find out
+// whether a size is worth having, some frames of the next smaller file are enlarged
 // and compared as well.
 func (enc *Encoder) Measure(ctx context.Context, job ffmpeg.Job, p *video.Plan, files []RenditionFile, progress ffmpeg.Progress) (map[int]video.QualityScore, error) {
 	if len(files) == 0 {

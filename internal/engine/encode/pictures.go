@@ -16,9 +16,9 @@ import (
 
 // Pictures are the paths of what Encoder.Pictures has made.
 type Pictures struct {
-	Storyboard string   // WebVTT; "" if there is none
+	Storyboard string   // WebVTT; "" if none was made
 	Sprites    []string // that it names, in the order of their numbers
-	Preview    string   // animated WebP; "" if there is none
+	Preview    string   // animated WebP; "" if none was made
 }
 
 // Pictures makes the storyboard and the preview of a finished rendition, which is the job's source.
@@ -68,13 +68,13 @@ type pictureMaker struct {
 	may  sandbox.Policy
 }
 
-// run runs ffmpeg. It returns errors of this machine only: whoever called looks at what was made.
+// run runs ffmpeg. It returns only errors of this machine: the caller checks which files were made.
 func (m pictureMaker) run(ctx context.Context, args []string) error {
 	stderr, err := m.enc.run.Encode(ctx, m.job, m.may, args, func(float64) {})
 	return ffmpeg.MachineError(err, stderr)
 }
 
-// path is that of an output.
+// path returns the path of an output.
 func (m pictureMaker) path(name string) string { return filepath.Join(m.job.OutDir, name) }
 
 // pictureArgs are the options of every run.

@@ -23,7 +23,7 @@ const posterEvery = 30 * time.Second
 
 // candidate is a frame that was made for the poster.
 type candidate struct {
-	picture []byte // a JPEG; nil: there is none
+	picture []byte // a JPEG; nil: no frame was made
 	score   float64
 }
 
@@ -136,8 +136,8 @@ func readBrightness(path string, p *video.Plan) (file []byte, b brightness, err 
 	return file, b, err
 }
 
-// decodeBrightness returns the brightness of a JPEG that has the size it should have: nobody knows what
-// a hostile source has made ffmpeg write.
+// decodeBrightness returns the brightness of a JPEG. It checks the size first: a hostile source may have made
+// ffmpeg write a picture that is too large to decode.
 func decodeBrightness(file []byte, width, height int) (brightness, error) {
 	c, err := jpeg.DecodeConfig(bytes.NewReader(file))
 	if err != nil || c.Width != width || c.Height != height {

@@ -197,7 +197,7 @@ func similarity(a, b []byte, width int) (sum, weights float64) {
 	return sum, weights
 }
 
-// flatVariance is that of blocks which look flat.
+// flatVariance is the variance below which a block looks flat.
 const flatVariance = 300
 
 // median is what most frames do: cuts, and where one trial follows the other, do not

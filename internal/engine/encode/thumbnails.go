@@ -52,7 +52,7 @@ func (enc *Encoder) stills(ctx context.Context, job ffmpeg.Job, p *video.Plan, o
 }
 
 // thumbnails makes the frames of a batch. In a damaged source the requested
-// frame may not be decodable. A frame close to it is then used: that of another
+// frame may not be decodable. Another frame is then used: the frame of another
 // shot, the keyframe before, and finally the first frame of the video.
 func (enc *Encoder) thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan, b plan.Batch, o stillOptions) ([]Output, error) {
 	anything := []plan.Shot{{PTS: video.NoSeek}}

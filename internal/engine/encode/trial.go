@@ -22,8 +22,8 @@ const (
 	trialMemory = 2 << 30
 )
 
-// choose returns the encoder for a codec: that of the requested hardware if it
-// works, else software.
+// choose returns the encoder for a codec: the requested hardware's if it works,
+// else the software's.
 func (enc *Encoder) choose(ctx context.Context, codec video.Codec, want Accelerator) (codecEncoder, error) {
 	e, err := enc.firstThatWorks(ctx, encodersFor(codec, want))
 	if err != nil {
@@ -72,8 +72,8 @@ func (enc *Encoder) trial(ctx context.Context, e codecEncoder) error {
 	return nil
 }
 
-// trialSize is that of the test pattern. Some hardware refuses small frames; software takes any,
-// and every start of the program waits for it.
+// trialSize returns the size of the test pattern. Some hardware refuses small frames. Software takes any size,
+// and a small one is fast: every start of the program waits for it.
 func trialSize(a Accelerator) video.Rendition {
 	if a == Software {
 		return video.Rendition{Width: 160, Height: 90}

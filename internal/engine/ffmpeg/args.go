@@ -24,10 +24,10 @@ func MaxThreads(encoders int) int {
 // playlist that poses as a video would make ffmpeg read other files.
 const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,dv,flv,live_flv,asf,ogg,mxf"
 
-// AllowedDecoders are the decoders that may run: those of what people really
+// AllowedDecoders are the decoders that may run, for the codecs that people really
 // upload. Rare decoders are where the memory bugs are (MagicYUV, CVE-2026-8461).
-// Those of subtitles are among them also because ffprobe fails on a file when it
-// may not open them.
+// Subtitle decoders are among them also because ffprobe fails on a file when it may
+// not open them.
 var AllowedDecoders = strings.Join([]string{
 	// Video of cameras, phones and the web.
 	"h264,hevc,vp8,vp9,av1,libdav1d,libaom-av1,mpeg4,mpeg1video,mpeg2video,mpegvideo,theora,vp3,vp6,vp6a,vp6f,flv",
@@ -53,7 +53,7 @@ func InputArgs() []string {
 	}
 }
 
-// SourceOptions are those of InputArgs that concern the opening of a file, for a filter
+// SourceOptions are the options of InputArgs for opening a file, written for a filter
 // that opens it itself: key=value, with colons between them.
 func SourceOptions() string {
 	return "protocol_whitelist=file:format_whitelist=" + allowedFormats + ":codec_whitelist=" + AllowedDecoders + ":max_streams=200"

@@ -52,7 +52,8 @@ type Job struct {
 	Sparse bool
 
 	// Yield is the part of Config.Nice by which its children stand back: 0 if
-	// somebody waits for this very job, 1 for most, and more if nobody waits.
+	// a viewer or the rest of the work waits for this very job, 1 for most, and more for
+	// background work.
 	Yield float64
 
 	// Ran is called after every child process has ended. It may be nil.

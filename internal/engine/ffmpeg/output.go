@@ -18,8 +18,8 @@ const (
 	// maxAnswer is for what is kept as a whole: the list of encoders has 20 KiB,
 	// the description of a frame less than 100.
 	maxAnswer = 4 << 20
-	// maxStderr is for complaints. Those of a file that is damaged in every
-	// frame may be long, and only the end of them is kept.
+	// maxStderr is for error messages. A file that is damaged in every frame
+	// causes many; only the end of them is kept.
 	maxStderr = 256 << 20
 	// maxCounted is for the complaints of a run with RepeatErrors: some 300 bytes about
 	// each packet, of which a codec may have 400 a second, for a day and a half.

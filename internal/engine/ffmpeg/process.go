@@ -32,7 +32,7 @@ type process struct {
 	job    Job // whose Ran is called
 	policy sandbox.Policy
 	stdout func(io.Reader) error // reads to the end, or returns why the child has to be stopped
-	stderr io.Writer             // counts what is said, up to maxCounted; nil: nobody does
+	stderr io.Writer             // reads the error messages, up to maxCounted; nil: they are not counted
 }
 
 // run executes a child to its end and returns the tail of its stderr. When ctx

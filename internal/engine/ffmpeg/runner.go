@@ -123,7 +123,7 @@ func (r *Runner) selfTest(ctx context.Context) (version string, err error) {
 	return words[2], nil
 }
 
-// release finds the numbers of a release, such as those of "5.1.9-0+deb12u1" and "n7.0". Versions that
+// release finds the numbers in the name of a release, such as "5.1.9-0+deb12u1" or "n7.0". Versions that
 // people build from the repository are called "N-110728-g5a5b8e3f4e", and are taken for new.
 var release = regexp.MustCompile(`^n?(\d+)(?:\.(\d+))?`)
 

@@ -41,11 +41,11 @@ func playsEarly(p *video.Plan, cut Chunking, line *probe.Timeline, limit frameLi
 		p.Input.TimeBase.Seconds(longestReorder(line, limit)) <= maxDelay.Seconds()
 }
 
-// headOf decides how the first chunks of a video are cut. Those of one that is
-// played early should be short even if the source has few keyframes: a chunk may
+// headOf decides how the first chunks of a video are cut. If the video is played
+// early, they should be short even if the source has few keyframes: a chunk may
 // begin at any frame, and what is between the keyframe before and that frame is
-// decoded again. That takes times which are those of frames, in an order that
-// seeking can rely on.
+// decoded again. This needs a source with one packet per frame, whose times are
+// in an order that seeking can rely on.
 func headOf(p *video.Plan, cut Chunking, s probe.Stream, line *probe.Timeline, limit frameLimit) headCut {
 	switch {
 	case !playsEarly(p, cut, line, limit):

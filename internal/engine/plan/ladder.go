@@ -49,8 +49,8 @@ func (l SizeLimits) ladder(width, height float64, names []video.Name, upscale bo
 	return out
 }
 
-// fit scales a frame such that its shorter side becomes that of name, as far as
-// the limits allow, and keeps its aspect ratio. The rendition notes which of the
+// fit scales a frame such that its shorter side gets the length that name asks for,
+// as far as the limits allow, and keeps its aspect ratio. The rendition notes which of the
 // operator's limits made it smaller.
 func (l SizeLimits) fit(width, height float64, name video.Name, upscale bool) video.Rendition {
 	var r video.Rendition

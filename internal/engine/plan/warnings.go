@@ -28,8 +28,8 @@ func warnings(f *probe.Result, p *video.Plan, stream probe.Stream) []video.Warni
 	return out
 }
 
-// longEarlyAudio is how much audio before the first frame a person is told of. Many
-// recordings have less, and nobody misses it.
+// longEarlyAudio is how much audio before the first frame causes a warning. Many
+// recordings have less, which is not missed.
 const longEarlyAudio = 2 * time.Second
 
 // truncatedAfter compares how much a file announces with how much it holds, and

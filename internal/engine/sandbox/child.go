@@ -37,8 +37,8 @@ func (e *UnfitError) Unwrap() error { return e.err }
 const watchEvery = 100 * time.Millisecond
 
 // Child is one run of a program. The caller may set Dir, Stdin, Stdout and Stderr
-// of Cmd before Start, and nothing else, and calls the methods of Child instead
-// of those of Cmd.
+// of Cmd before Start, and nothing else, and calls the methods of Child, not of
+// Cmd.
 type Child struct {
 	Cmd *exec.Cmd
 

@@ -50,7 +50,7 @@ const (
 
 // ExitRefused is the exit code of a child whose sandbox could not be built; it
 // never became the program. The only line on its stderr says why. It is the
-// machine's fault, not that of the file.
+// machine's fault, not the file's.
 const ExitRefused = launch.ExitRefused
 
 // pipeTimeout is how long the pipes of a killed child may stay open.

@@ -18,7 +18,7 @@ import (
 // confine as well. The program that it becomes has launch.Environment.
 const oneAtATime = "GOMAXPROCS=1"
 
-// confine turns a command into that of a helper which becomes the program.
+// confine turns a command into one that starts a helper, which then becomes the program.
 func confine(cmd *exec.Cmd, o launch.Order) (err error) {
 	if o.Program, err = inspect(cmd.Path); err != nil {
 		return err

@@ -93,7 +93,7 @@ func backUp(ctx context.Context, src Source, to sink, o Options) (*Summary, erro
 	if err != nil {
 		return nil, err
 	}
-	// Whoever interrupts it now has a backup all the same.
+	// The backup is complete, so it is recorded even if ctx ends now.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
 	if err := store.RecordBackup(ctx, src.Store, began); err != nil {

@@ -3,8 +3,8 @@
 //
 // # Consistency
 //
-// The rows are those of one moment (store.ReadView). The objects are copied after it, while the service
-// goes on. Objects only appear under keys that nobody used before, or are replaced by equal ones, so
+// The rows are read as they were at one moment (store.ReadView). The objects are copied after it, while the service
+// goes on. Objects only appear under new keys, or are replaced by equal ones, so
 // what appears later does no harm. What is removed later would be missing:
 //
 //   - Objects that a video does not need any more, such as the chunk files of a pass that has ended

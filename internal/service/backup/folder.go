@@ -339,7 +339,7 @@ func prune(ctx context.Context, dir string, keep int) error {
 	if err := errors.Join(err, syncFolder(filepath.Join(dir, snapshots))); err != nil {
 		return err
 	}
-	if !damaged.isEmpty() { // nobody knows which objects are theirs
+	if !damaged.isEmpty() { // it is not known which objects they need
 		return damaged
 	}
 	return removeUnused(ctx, filepath.Join(dir, folderObjects), used)

@@ -131,7 +131,7 @@ func (s *targetSink) abandon() {
 }
 
 // Migrate copies everything from one database and storage into others. The source stays as it is.
-// Nobody may use it meanwhile.
+// It must not be in use meanwhile.
 func Migrate(ctx context.Context, src Source, t *Target, o Options) (*Summary, error) {
 	return run(ctx, src, &targetSink{target: t, source: src.Blobs}, o)
 }

@@ -30,7 +30,7 @@ const (
 	CaptionsRemoved   Reason = "captions_removed" // deleted, or replaced: then the new ones have another name
 )
 
-// Recorder records purges. A nil *Recorder records nothing: there is no CDN, or none that can be told.
+// Recorder records purges. A nil *Recorder records nothing: no purge URL is configured.
 type Recorder struct {
 	queue queue.Queue
 	now   func() time.Time
@@ -80,8 +80,8 @@ func (r *Recorder) Captions(ctx context.Context, tx *store.Tx, v video.Video, fi
 	return r.record(ctx, tx, v, CaptionsRemoved, append(listedFiles(file), stream.MasterFile, stream.ManifestFile))
 }
 
-// sharedFiles are the files of a stream that belong to no single resolution. The audio is that of one
-// of the rendition files.
+// sharedFiles are the files of a stream that belong to no single resolution. The audio is read
+// from one of the rendition files.
 func sharedFiles() []string {
 	return append([]string{stream.MasterFile, stream.ManifestFile}, stream.TrackFiles(stream.AudioTrack)...)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/spool-video/spool/internal/engine/probe"
 )
 
-// body is the file as it arrives. It always ends with io.EOF, so that whoever stores it keeps what has
-// come before an error; err says then why it ended.
+// body is the file as it arrives. It always ends with io.EOF, so that the storage keeps what has come
+// before an error; err says then why it ended.
 type body struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc // of the request

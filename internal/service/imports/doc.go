@@ -10,7 +10,7 @@
 //
 // # Where to
 //
-// The bytes are stored as those of a resumable upload, part by part (Storage): they survive a kill,
+// The bytes are stored like a resumable upload, part by part (Storage): they survive a kill,
 // and any process can continue. A row remembers of which version of the file they are, by ETag or
 // date. The rest is asked for with Range and If-Range, so that a file that has changed is fetched
 // from its beginning, and so is one of a server that knows no ranges. When all bytes are there, the
@@ -25,6 +25,6 @@
 //
 // # Fairness
 //
-// A lane is the imports of one tenant. A free slot goes to the tenant that has the fewest in use in
-// this process, and none gets more than half of them.
+// A lane is the imports of one tenant. The next import to start is from the tenant that has the
+// fewest running in this process, and no tenant has more than half of the limit.
 package imports

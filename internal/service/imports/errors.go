@@ -65,7 +65,7 @@ func requestError(err error) error {
 	return unreachable(err, "The file could not be fetched. %s", cause.Sentence())
 }
 
-// notAllowedText says why an address is refused, which may be that of a redirect, and not which it is.
+// notAllowedText says why an address is refused. It does not name the address, which may come from a redirect.
 func notAllowedText(err error) string {
 	if e, ok := errors.AsType[*outbound.NotAllowedError](err); ok {
 		return "The sourceUrl, or an address that it leads to, is not allowed. " + e.Reason

@@ -50,7 +50,7 @@ func (s *Service) Run(ctx context.Context, storage Storage) {
 	s.client.CloseIdle()
 }
 
-// startDue starts what is due, as far as there are slots, and returns how long to pause.
+// startDue starts the imports that are due, up to the limit, and returns how long to pause.
 func (s *Service) startDue(ctx context.Context, storage Storage, running *sync.WaitGroup) time.Duration {
 	next, err := s.rows.Next(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Service) waitingTenants(ctx context.Context) ([]store.ImportLane, error
 	return all, nil
 }
 
-// start starts the import of the first tenant that may have another one. It reports false if there is none.
+// start starts the import of the first tenant that may have another one. It reports false if no tenant may.
 func (s *Service) start(ctx context.Context, storage Storage, lanes []store.ImportLane, running *sync.WaitGroup) (bool, error) {
 	for _, l := range lanes {
 		if !s.reserve(l.Tenant) {
@@ -123,7 +123,7 @@ func (s *Service) start(ctx context.Context, storage Storage, lanes []store.Impo
 			continue
 		}
 		running.Go(func() {
-			defer s.Wake() // the slot is free
+			defer s.Wake() // another import may start
 			defer s.release(l.Tenant)
 			s.tryAndCount(ctx, storage, claimed)
 		})
@@ -146,7 +146,7 @@ func (s *Service) atCapacity() bool {
 	return s.total >= s.config.Max
 }
 
-// reserve takes a slot for a tenant, which may have half of them.
+// reserve counts one more running import of a tenant. It reports false at the limit, of which a tenant may have half.
 func (s *Service) reserve(t video.Tenant) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

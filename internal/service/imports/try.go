@@ -26,7 +26,7 @@ func (s *Service) tryImport(parent context.Context, storage Storage, claimed sto
 	})
 	defer keeping.Wait()
 	defer end()
-	// However slow, a server does not occupy a slot for ever.
+	// A slow server must not keep other imports waiting for ever.
 	left := max(claimed.StartedAt.Add(s.config.TotalTimeout).Sub(s.now()), s.config.TotalTimeout/24)
 	defer time.AfterFunc(left, func() { cancel(errTooLong) }).Stop()
 
@@ -110,7 +110,7 @@ func sentence(err error) string {
 	return err.Error()
 }
 
-// isTemporary reports whether a limit of the tenant will allow the file soon, such as that of videos in work.
+// isTemporary reports whether a limit of the tenant will allow the file soon, such as the limit of videos in work.
 func isTemporary(err error) bool {
 	e, ok := errors.AsType[*video.Error](err)
 	return ok && e.RetryAfter > 0
@@ -185,7 +185,7 @@ func (s *Service) fail(ctx context.Context, f *fetch, claimed store.Import, why 
 }
 
 // discard removes what was fetched. It reports false, and removes nothing, if the claim was lost: what is
-// stored belongs to whoever has it now.
+// stored then belongs to the new holder of the claim.
 func (s *Service) discard(ctx context.Context, f *fetch) (mine bool, err error) {
 	if mine, err = s.rows.Renew(ctx, f.claimed, s.now().Add(claimTTL), f.progress()); err != nil || !mine {
 		return false, err

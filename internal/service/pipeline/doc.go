@@ -6,7 +6,7 @@
 //
 // The table in kinds.go has one row for each kind of task, which says what it does, and everything
 // else reads the table. An inspection makes a plan. Its parts are made side by side, then the
-// renditions are assembled from them; what nobody waits for follows after that.
+// renditions are assembled from them; work that does not delay the video follows after that.
 //
 // # Steps and tasks
 //

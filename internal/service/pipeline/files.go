@@ -104,7 +104,7 @@ func (f *Files) OpenChunkFiles(ctx context.Context, v video.Video, rendition int
 		return nil, err
 	}
 	parts, audio := VideoParts(v, steps, rendition), AudioParts(v, steps)
-	if !parts.All || !audio.All { // nobody enqueues an assembly before, and a film must not end in the middle
+	if !parts.All || !audio.All { // assemblies are enqueued after the last part; a film must not end in the middle
 		return nil, fmt.Errorf("assemble rendition %d of %s with %d chunks and %d pieces of the audio: %w", rendition, v.ID, parts.Done, audio.Done, ErrPartsMissing)
 	}
 	c := &ChunkFiles{Frames: parts.Frames}

@@ -10,15 +10,15 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// result is what a task has made, beside the objects that it has stored. The zero value is that of a
-// task that was skipped.
+// result is what a task has made, beside the objects that it has stored. A task that was skipped has the
+// zero value.
 type result struct {
 	frames int64
 	pass   *int   // the first rendition of the pass that it was made for; nil: it serves every pass
-	run    string // tells the files that it has stored from those of another execution; "": there are none
+	run    string // identifies the execution in the names of the files that it has stored; "": it stored none
 	made   []int  // the renditions that it was made for; none: it serves every pass, if pass is nil
-	// fits reports whether it is what a plan asks for: that of the pass may be another one than that which
-	// it was made for; nil: it fits every plan.
+	// fits reports whether the result fits a plan, which may have changed since the task began; nil: it fits
+	// every plan.
 	fits func(*video.Plan) bool
 	// record stores the rest in the transaction that finishes the step; nil: there is nothing.
 	record func(ctx context.Context, tx *store.Tx, v video.Video) error
@@ -54,14 +54,14 @@ func (t *Tasks) finish(ctx context.Context, task queue.Task, r result) error {
 		locked = true
 		return finish(ctx, tx, task, r)
 	})
-	if err == nil && !locked { // the video was deleted meanwhile: nobody needs what was stored
+	if err == nil && !locked { // the video was deleted meanwhile, so what was stored is removed
 		return t.removeWork(ctx, task.Video)
 	}
 	return err
 }
 
-// afterPass enqueues what is done with a ready video when nobody waits any more. The open steps keep
-// the source until all of it is done.
+// afterPass enqueues the background work of a ready video. The open steps keep the source until all of it
+// is done.
 func (p *Passes) afterPass(ctx context.Context, tx *store.Tx, id video.ID) error {
 	v, err := tx.Video(ctx, id)
 	if err != nil || v.Status != video.Ready || v.Plan == nil {

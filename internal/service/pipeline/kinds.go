@@ -15,7 +15,7 @@ import (
 type Kind struct {
 	Name queue.Kind
 
-	// Priority is that of task number n. Tenants take turns (package queue); among the tasks of one
+	// Priority returns the priority of task number n. Tenants take turns (package queue); among the tasks of one
 	// tenant the smallest priority runs first.
 	Priority func(n int) int
 	// Numbers are the tasks of this kind that a video with a plan needs: from (included) to to
@@ -40,7 +40,7 @@ type Kind struct {
 
 	// Then is a kind whose tasks are enqueued when the last task of this one is done.
 	Then queue.Kind
-	// Codec is that of a kind whose tasks make a ready video in another codec than H.264.
+	// Codec is set for kinds whose tasks encode a ready video in another codec than H.264.
 	Codec video.Codec
 
 	// Stage is when its tasks run; most of what others need to know follows from it.

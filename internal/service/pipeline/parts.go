@@ -20,8 +20,8 @@ type ChunkFile struct {
 	Frames    int
 }
 
-// FinishChunk stores the files of a chunk. Whoever finishes the last part that a rendition needs
-// enqueues its assembly, in the same transaction.
+// FinishChunk stores the files of a chunk. The transaction that finishes the last part of a
+// rendition also enqueues its assembly.
 func (t *Tasks) FinishChunk(ctx context.Context, id video.ID, chunk int, files []ChunkFile) error {
 	v, err := t.store.Video(ctx, id)
 	if err != nil && video.KindOf(err) != video.NotFound { // of a deleted video, what is stored is removed again
@@ -45,8 +45,9 @@ func (t *Tasks) finishChunk(ctx context.Context, task queue.Task, run string, fi
 	return t.finish(ctx, task, result{frames: frames, run: run, made: renditionsOf(files, func(f ChunkFile) int { return f.Rendition })})
 }
 
-// newRun returns what tells the files of one execution of a task from those of another. Two may run at
-// the same time, and people may be watching what the first one has made of a video with an early plan.
+// newRun returns an identifier for one execution of a task, which becomes part of the names of its files. Two
+// executions may run at the same time, and people may be watching what the first one has made of a video with
+// an early plan.
 func newRun() string { return strings.ReplaceAll(newID(), "-", "") }
 
 // FinishAudio stores the audio of a video, under the name that older versions know.
@@ -81,7 +82,7 @@ func NoteLostAudio(ctx context.Context, t *Tasks, id video.ID, lost time.Duratio
 
 const (
 	audible = 1  // what the step of a whole audio track counts as its frames
-	ended   = -1 // and that of a piece behind the end of the audio; one that was given up has none
+	ended   = -1 // the same for a piece behind the end of the audio; a piece that was given up has 0
 )
 
 // finishPart records that a part of a pass is done: a chunk, the audio, or what is published beside
@@ -91,7 +92,7 @@ func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r
 	if err != nil {
 		return err
 	}
-	if !done { // another was first: nobody may need what was stored
+	if !done { // another execution was first: what was stored may be unused
 		return t.passes.enqueuePurge(ctx, tx, task.Video, AfterPass)
 	}
 	if err := r.store(ctx, tx, task.Video); err != nil {

@@ -106,7 +106,7 @@ func (p *Passes) startNextPass(ctx context.Context, tx *store.Tx, v video.Video)
 	return p.queue.Enqueue(ctx, tx, inspection(v.ID, v.Tenant))
 }
 
-// skipPass starts the next pass if nobody waits for the result of the current one any more.
+// skipPass starts the next pass if no resolution needs the result of the current one any more.
 func (p *Passes) skipPass(ctx context.Context, tx *store.Tx, v video.Video) error {
 	waiting := v.Unplanned()
 	awaited := func(r video.Resolution) bool { return !r.Status.Finished() && !slices.Contains(waiting, r.Name) }

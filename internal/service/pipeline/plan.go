@@ -66,8 +66,8 @@ func (t *Tasks) countLength(ctx context.Context, tx *store.Tx, tenant video.Tena
 	return nil
 }
 
-// expand turns the plan of a video into its steps and the tasks that can start at once: those of the
-// pass, or those that follow after it.
+// expand turns the plan of a video into its steps and the tasks that can start at once, either
+// for the pass or, with after, for the work that follows it.
 func expand(c Config, v video.Video, after bool) (steps []store.Step, tasks []queue.Task) {
 	return expandKinds(v, func(k Kind) bool { return (k.Stage == After) == after && (k.Enabled == nil || k.Enabled(c)) })
 }

@@ -45,7 +45,7 @@ func (t *Tasks) PublishRendition(ctx context.Context, id video.ID, rendition int
 		if err != nil {
 			return err
 		}
-		if !done { // another was first: nobody may need the staged file
+		if !done { // another execution was first: the staged file may be unused
 			return t.passes.enqueuePurge(ctx, tx, id, AfterPass)
 		}
 		return t.publish(ctx, tx, id, rendition, f, staged, copies)
@@ -118,7 +118,7 @@ func (t *Tasks) prepareCopies(ctx context.Context, id video.ID, rendition int, s
 	}
 	v, err := t.store.Video(ctx, id)
 	if video.KindOf(err) == video.NotFound || err == nil && (v.Plan == nil || !v.DeletedAt.IsZero()) {
-		return c, nil // nobody wants it any more
+		return c, nil // the video was deleted, or has no plan any more
 	}
 	if err != nil {
 		return c, err

@@ -35,7 +35,7 @@ func (t *Tasks) PublishCaptions(ctx context.Context, task queue.Task, files []Ne
 	})
 }
 
-// publishFiles publishes those of the files that are still wanted when the video is locked.
+// publishFiles publishes the files that are still wanted when the video is locked.
 func (t *Tasks) publishFiles(ctx context.Context, task queue.Task, files []NewFile, wanted func(video.Video, video.File) bool) error {
 	c := newCopies(t.blobs)
 	defer c.discard()
@@ -130,8 +130,8 @@ func LacksFiles(videos []video.Video, now time.Time) []video.ID {
 	return ids
 }
 
-// AwaitedFiles returns which files are still to be made for a ready video with these steps. Those of a
-// ready video are all of tasks that follow a pass.
+// AwaitedFiles returns which files are still to be made for a ready video with these steps. Only
+// tasks that follow a pass still make files of a ready video.
 func AwaitedFiles(v video.Video, steps []store.Step) []string {
 	var names []string
 	for _, k := range kinds {

@@ -120,7 +120,7 @@ func renditionBytes(ctx context.Context, blobs blob.Store, v video.Video, rendit
 	return workBytes(ctx, blobs, v, func(key string) bool { return objects.IsPartOf(key, rendition) })
 }
 
-// variantFileBytes is the same for another codec. The audio is that of the H.264 file, and smaller.
+// variantFileBytes is renditionBytes for another codec: as large as its chunk files and the audio.
 func variantFileBytes(c video.Codec) func(context.Context, blob.Store, video.Video, int) (int64, error) {
 	return func(ctx context.Context, blobs blob.Store, v video.Video, rendition int) (int64, error) {
 		size, err := workBytes(ctx, blobs, v, func(key string) bool { return objects.IsVariantPartOf(key, c, rendition) })

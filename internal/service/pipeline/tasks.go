@@ -28,8 +28,8 @@ func NewTasks(p *Passes, r *diskspace.Reserve, c *clock.Clock, hook failpoint.Ho
 	return &Tasks{passes: p, store: p.store, blobs: p.blobs, reserve: r, clock: c, hook: hook}
 }
 
-// LoadTask returns the video that a task is about. It reports false when nobody wants the task's
-// result any more.
+// LoadTask returns the video that a task is about. It reports false when the task's result is not needed
+// any more.
 func (t *Tasks) LoadTask(ctx context.Context, task queue.Task) (v video.Video, wanted bool, err error) {
 	kind := KindOf(task.Kind)
 	v, err = t.store.VideoWithPlan(ctx, task.Video)
@@ -51,13 +51,13 @@ func (t *Tasks) LoadTask(ctx context.Context, task queue.Task) (v video.Video, w
 	return v, taskOpen(task, v, steps), err
 }
 
-// Progress records how far a task has come. It reports false when nobody waits for it any more.
+// Progress records how far a task has come. It reports false when the task is not needed any more.
 func (t *Tasks) Progress(ctx context.Context, task queue.Task, done float64) (bool, error) {
 	return t.store.SetProgress(ctx, task.Video, string(task.Kind), task.Number, done)
 }
 
 // CountFailure counts a failure of unknown cause. It reports true when there were so many that
-// another attempt is not worth it. A failure of a task that nobody wants any more does not count:
+// another attempt is not worth it. A failure of a task that is not needed any more does not count:
 // the count is part of a step, and a step that is never done would keep its video processing for
 // ever.
 func (t *Tasks) CountFailure(ctx context.Context, task queue.Task, limit int) (giveUp bool, err error) {
@@ -110,7 +110,7 @@ func (t *Tasks) GiveUp(ctx context.Context, task queue.Task, f *video.Failure) e
 }
 
 // Skip goes on without the result of an optional task: audio that cannot be decoded leaves a silent
-// video, and nobody waits for a comparison with the source.
+// video, and a comparison with the source is only missing in the report.
 func (t *Tasks) Skip(ctx context.Context, task queue.Task) error {
 	return t.finish(ctx, task, result{})
 }

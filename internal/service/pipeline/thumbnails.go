@@ -25,7 +25,7 @@ func (f ThumbnailFile) staged(id video.ID) string {
 	return objects.StagedThumbnail(id, f.Rendition, f.Thumbnail, f.Format)
 }
 
-// name is that of the thumbnail of a resolution.
+// name returns the file name of a resolution's thumbnail.
 func (f ThumbnailFile) name(n video.Name) string {
 	jpeg := objects.ThumbnailFile(n, f.Thumbnail)
 	if f.Format == "" {

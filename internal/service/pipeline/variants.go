@@ -23,8 +23,8 @@ type Variants struct{ tasks *Tasks }
 // NewVariants returns what records variants for the workers that call t.
 func NewVariants(t *Tasks) Variants { return Variants{t} }
 
-// FinishChunk stores the files of a chunk. v is the video as it was when the task began. Whoever
-// finishes the last chunk enqueues what joins them.
+// FinishChunk stores the files of a chunk. v is the video as it was when the task began. The
+// transaction that finishes the last chunk also enqueues the task that joins them.
 func (x Variants) FinishChunk(ctx context.Context, task queue.Task, v video.Video, files []ChunkFile) error {
 	run, codec, frames := newRun(), KindOf(task.Kind).Codec, int64(0)
 	for _, f := range files {
@@ -178,7 +178,7 @@ func (f *Files) OpenVariantFiles(ctx context.Context, v video.Video, task queue.
 	return c, nil
 }
 
-// chunksBefore returns the kind whose tasks make what those of a kind join.
+// chunksBefore returns the kind whose tasks make the chunks that a kind joins.
 func chunksBefore(join queue.Kind) queue.Kind {
 	return kindsThat(func(k Kind) bool { return k.Then == join })[0]
 }

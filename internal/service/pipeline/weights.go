@@ -10,8 +10,8 @@ import (
 // decodeShare is what decoding a pixel costs, compared with encoding one.
 const decodeShare = 0.1
 
-// chunkWeight returns the weight of a chunk at one set of renditions: that of the whole chunk is its
-// length, of which each set has its part.
+// chunkWeight returns the weight of a chunk at one set of renditions. The whole chunk weighs its length, and
+// each set has its part of it.
 func chunkWeight(s video.Set) func(*video.Plan, int) float64 {
 	return func(p *video.Plan, n int) float64 {
 		small, large := setCost(p, video.FirstSet), 0.0
@@ -40,7 +40,7 @@ func setCost(p *video.Plan, s video.Set) float64 {
 	return pixels
 }
 
-// audioWeight is that of a piece of the audio: of the last one, nearly all of it.
+// audioWeight returns the weight of a piece of the audio. A piece is encoded from the beginning, so a later one weighs more.
 func audioWeight(p *video.Plan, n int) float64 {
 	whole := 0.05 * p.Duration.Seconds()
 	if n+1 == p.AudioPieces() {
@@ -50,7 +50,7 @@ func audioWeight(p *video.Plan, n int) float64 {
 	return min(whole, 0.05*packetSeconds(end))
 }
 
-// clipLength is that of the longest video whose tasks run in the order of the table.
+// clipLength is the longest duration of a video whose tasks run in the order of the table.
 const clipLength = 30 * time.Second
 
 func isClip(p *video.Plan) bool { return len(p.Chunks) == 1 && p.Duration <= clipLength }
@@ -83,11 +83,11 @@ func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
 	return 0, false
 }
 
-// spareYield is how far the processes of spare tasks stand back: beside others they get what is left.
+// spareYield is how far the processes of spare tasks stand back, so that they hardly slow down other tasks.
 const spareYield = 1.5
 
 // Yield says how far the processes of a task stand back for others: 0 if a viewer or the rest of the work
-// waits for this very task, spareYield if no one waits, and 1 otherwise.
+// waits for this very task, spareYield for encodes in other codecs than H.264, and 1 otherwise.
 func Yield(p *video.Plan, t queue.Task) float64 {
 	switch {
 	case KindOf(t.Kind).Stage == Inspect:
@@ -100,7 +100,7 @@ func Yield(p *video.Plan, t queue.Task) float64 {
 	return 1
 }
 
-// audioPriorities are those of the pieces of the audio. The first lasts longer than the first chunks; the
+// audioPriorities returns the priority of a piece of the audio. The first lasts longer than the first chunks; the
 // second is short, too, but those after it are not, and are needed later.
 func audioPriorities(n int) int {
 	switch n {

@@ -27,7 +27,7 @@ type Config struct {
 	// database is on another disk.
 	Space func(context.Context) error
 	// Release gives up disk space that is held for what gets the service out of a full disk, and reports
-	// whether there was any; nil: there is none.
+	// whether there was any; nil: no space is held.
 	Release func() bool
 }
 
@@ -63,7 +63,7 @@ type Dispatcher struct {
 	tried   func(Outcome, time.Duration)
 }
 
-// NewDispatcher returns a dispatcher for the webhooks of a service. Its tasks are those of Enqueue.
+// NewDispatcher returns a dispatcher for the webhooks of a service. Its tasks are enqueued by Enqueue.
 func NewDispatcher(s *store.Store, q queue.Queue, svc *Service, c Config, log *slog.Logger) *Dispatcher {
 	if c.Timeout == 0 {
 		c.Timeout = tryTimeout
@@ -85,7 +85,7 @@ func Enqueue(s *store.Store, q queue.Queue) {
 	})
 }
 
-// replaySeparator stands between the id of a delivery and that of its last replay, which is empty at first.
+// replaySeparator stands between the id of a delivery and the id of its last replay, which is empty at first.
 const replaySeparator = "/"
 
 // Run removes what is not needed any more, until ctx ends.
@@ -189,7 +189,7 @@ func (d *Dispatcher) try(ctx context.Context, o outgoing) result {
 	return result{Conclusion: c, outcome: outcome}
 }
 
-// post sends a message and returns the status of the response, whose body nobody needs.
+// post sends a message and returns the status of the response. The body is not used.
 func (d *Dispatcher) post(ctx context.Context, url string, m Message) (int, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(m.Body))
 	if err != nil {

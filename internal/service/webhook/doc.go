@@ -12,7 +12,7 @@
 // The processes that answer requests deliver. Workers run ffmpeg on files of strangers: they need no
 // way to the internet, and cannot read the secrets. Each delivery is a task of the queue's network
 // lane, enqueued in the transaction that records it, and a failed try is repeated by the queue after
-// the pauses of this package. The end of a delivery is recorded together with that of its task. So an
+// the pauses of this package. A delivery and its task end in the same transaction. So an
 // event arrives at least once, and its id is always the same. A replay is a new task; one from before
 // it finds that it is outdated.
 //
@@ -25,5 +25,5 @@
 //
 // A webhook without an address holds its events for somebody who fetches them, such as a developer
 // whose machine has no public address (spool webhooks listen). The outcome that is reported for each
-// has the same consequences as that of a request.
+// has the same consequences as the outcome of a request.
 package webhook

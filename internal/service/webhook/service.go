@@ -70,7 +70,7 @@ type Service struct {
 	plan  schedule
 	tried func(Outcome, time.Duration)
 	space func(context.Context) error
-	// release gives up disk space that is held for deletions; nil: there is none.
+	// release gives up disk space that is held for deletions; nil: no space is held.
 	release func() bool
 }
 

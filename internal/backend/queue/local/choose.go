@@ -168,8 +168,8 @@ func (q *Queue) countWaiting(ctx context.Context, lane queue.Lane, since time.Ti
 }
 
 // reclaim makes tasks ready that are marked running though nothing runs them: at
-// start those of a process that died, later those of a claim that seemed to fail.
-// Neither is the task's fault, so the attempt does not count.
+// start because a process died, later because a claim was written although it
+// returned an error. Neither is the task's fault, so the attempt does not count.
 func (q *Queue) reclaim(ctx context.Context) error {
 	const update = `
 		UPDATE task SET state = 'ready', attempt = attempt - 1, rank = CASE rank WHEN 1 THEN 0 ELSE rank END

@@ -140,8 +140,8 @@ func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) e
 	return nil
 }
 
-// Cancel implements queue.Queue. It deletes the rows at once, also those of
-// running tasks, so that the same name can be enqueued again in the same
+// Cancel implements queue.Queue. It deletes the rows of waiting and of running
+// tasks at once, so that the same name can be enqueued again in the same
 // transaction. The new task does not begin until the old attempt has ended.
 func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...queue.Kind) error {
 	running, err := removeTasks(ctx, tx, id, keep)

@@ -195,7 +195,7 @@ func testFairRunning(l *lab) {
 	l.next(of("a", 3, 0))
 }
 
-// testFairAtOnce frees three of four workers at the same time, when one tenant has all the next slots.
+// testFairAtOnce frees three of four workers at the same time, when the next places all belong to one tenant.
 func testFairAtOnce(l *lab) {
 	l.enqueue(batchOf("a", 7, 0)...)
 	l.start(4)
@@ -207,7 +207,7 @@ func testFairAtOnce(l *lab) {
 	b = append(b, l.next(of("b", 1, 0)))
 	a[3].end <- nil
 	second := l.next(of("a", 4, 0))
-	for i := range 4 { // short tasks, which use up slots
+	for i := range 4 { // short tasks, each of which uses a place
 		b[i].end <- nil
 		b = append(b, l.next(of("b", 2+i, 0)))
 	}

@@ -110,7 +110,7 @@ const placesSQL = `
 	       (SELECT count(*) FROM river_job WHERE queue = $1 AND state IN ('running', 'available'))`
 
 // takeBackSQL makes tasks pending again that were made available although there was no place for them. River does that to
-// all tasks at once whose pause is over, and they would go before those of other tenants.
+// all tasks at once whose pause is over, and they would run before the tasks of other tenants.
 const takeBackSQL = `UPDATE river_job SET state = 'pending' WHERE queue = $1 AND state = 'available'`
 
 // admitSQL makes at most $2 tasks of a lane available, of each share so many that it has no more than $3. It

@@ -216,7 +216,7 @@ func (q *Queue) Complete(ctx context.Context, tx queue.Tx) error {
 	return nil
 }
 
-// completeJob has River complete a job in a transaction. ctx is that of its worker.
+// completeJob has River complete a job in a transaction. ctx is what River gave the job's worker.
 func completeJob(ctx context.Context, tx pgx.Tx, id int64) error {
 	job := &river.Job[args]{JobRow: &rivertype.JobRow{ID: id, State: rivertype.JobStateRunning}}
 	ended, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)

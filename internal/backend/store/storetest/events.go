@@ -129,7 +129,7 @@ func changesAreEvents(t *testing.T, st *store.Store) {
 	_ = removed
 }
 
-// A video that is played while it is encoded becomes playable once.
+// playableOnce checks that a video that is played while it is encoded becomes playable once.
 func playableOnce(t *testing.T, st *store.Store) {
 	h := hook(t, st)
 	v := stored(t, st, video.Processing, "720p", "360p")
@@ -145,7 +145,7 @@ func playableOnce(t *testing.T, st *store.Store) {
 	}
 }
 
-// A video whose only resolution is deleted does not become playable again.
+// playableOnceWithout checks that a video whose only resolution is deleted does not become playable again.
 func playableOnceWithout(t *testing.T, st *store.Store) {
 	h := hook(t, st)
 	v := stored(t, st, video.Processing, "720p", "360p")
@@ -159,7 +159,7 @@ func playableOnceWithout(t *testing.T, st *store.Store) {
 	}
 }
 
-// A refusal for the same reason is told once, however often it is asked for.
+// refusedOnce checks that repeated refusals for the same reason are one event.
 func refusedOnce(t *testing.T, st *store.Store) {
 	h := hook(t, st)
 	v := newVideo("720p")

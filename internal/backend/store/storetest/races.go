@@ -171,9 +171,9 @@ func oneDeletes(t *testing.T, st *store.Store) {
 	}))
 }
 
-// A video and its resolutions are in two tables. They change together, so a
-// reader has to see them together: never a video in processing with all resolutions
-// ready, nor one that is just being removed without any.
+// readsAreWhole checks that a reader sees a video and its resolutions, which are in two
+// tables, as of the same moment: never a video in processing with all resolutions ready,
+// nor a video without resolutions while it is being removed.
 func readsAreWhole(t *testing.T, st *store.Store) {
 	ctx := t.Context()
 	for range 15 {

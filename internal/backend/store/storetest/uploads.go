@@ -142,7 +142,7 @@ func acceptedIsNotRefused(t *testing.T, st *store.Store) {
 	wantVideo(t, st, accepted(v))
 }
 
-// A failure of the work is final: the upload had been accepted.
+// endedAcceptsNoOther checks that a failure of the work is final: the upload had been accepted.
 func endedAcceptsNoOther(t *testing.T, st *store.Store) {
 	for _, end := range []video.Status{video.Ready, video.Fail} {
 		v := stored(t, st, video.PendingUpload, "720p")
@@ -270,7 +270,7 @@ func failedAreMarked(t *testing.T, st *store.Store) {
 	wantVideo(t, st, last)
 }
 
-// Several processes mark at the same time, each a part of them.
+// failedAreMarkedOnce marks videos from several processes at the same time.
 func failedAreMarkedOnce(t *testing.T, st *store.Store) {
 	want := make(map[video.ID]int)
 	for range 30 {

@@ -230,7 +230,8 @@ func disablingEnds(t *testing.T, st *store.Store) {
 	}
 }
 
-// Many deliveries are ended in small steps. None of them is sent, even if the webhook is enabled meanwhile.
+// disablingMany checks that many deliveries are ended in small steps, and that none of them is sent, even if the
+// webhook is enabled meanwhile.
 func disablingMany(t *testing.T, st *store.Store) {
 	const many = 450
 	ctx, w := t.Context(), store.WebhooksOf(st)

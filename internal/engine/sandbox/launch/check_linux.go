@@ -28,7 +28,7 @@ func (p Policy) check() error {
 	return p.checkLimits()
 }
 
-// checkLimits compares the limits that the kernel has with those of the policy.
+// checkLimits compares the kernel's limits with the policy.
 func (p Policy) checkLimits() error {
 	for _, l := range []struct {
 		name     string

@@ -25,7 +25,7 @@ const stackSize = 8 << 20
 // the one that kills it.
 const grace = 5 * time.Second
 
-// A helper gets no further than this.
+// init turns the process into the program if it was started as a helper. A helper never reaches main.
 func init() {
 	if !Asked() {
 		return
@@ -118,7 +118,7 @@ func dieWith(server int) error {
 	return nil
 }
 
-// limit sets all limits but that of memory.
+// limit sets all limits except for the memory.
 func (p Policy) limit() error {
 	if err := setLimit(unix.RLIMIT_CORE, 0, 0); err != nil {
 		return fmt.Errorf("forbid core dumps: %w", err)
@@ -156,8 +156,8 @@ func (p Policy) limitMemory() error {
 	return err
 }
 
-// setLimit sets a limit, or keeps that of the server if it is lower: only root
-// may raise one.
+// setLimit sets a limit, or keeps the server's limit if it is lower: only root may
+// raise one.
 func setLimit(resource int, soft, hard int64) error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(resource, &now); err != nil {

@@ -21,7 +21,7 @@ const (
 	execute    = llsys.AccessFSReadFile | llsys.AccessFSExecute
 	useDevice  = llsys.AccessFSReadFile | llsys.AccessFSWriteFile | llsys.AccessFSIoctlDev
 	// Plain files only: no links, pipes, devices or folders. None can be removed
-	// or replaced: one that is still open would take disk space that nobody sees.
+	// or replaced: a removed file that is still open would take disk space that is not counted.
 	fillFolder = readFolder | llsys.AccessFSWriteFile | llsys.AccessFSTruncate | llsys.AccessFSMakeReg
 )
 

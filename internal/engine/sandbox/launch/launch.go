@@ -12,7 +12,7 @@ import "time"
 
 // ExitRefused is the exit code of a child whose sandbox could not be built; it
 // never became the program. The only line on its stderr says why. It is the
-// machine's fault, not that of the file.
+// machine's fault, not the file's.
 const ExitRefused = 125
 
 // Environment is the environment of every child: the server's own holds secrets.
@@ -33,5 +33,5 @@ type Policy struct {
 	Threads  int           // threads at once
 	Files    int           // files in WriteDir; those that are there already count
 	Space    int64         // bytes of all files in WriteDir, likewise
-	Nice     int           // by how much its priority is lower than that of the server, up to 19
+	Nice     int           // by how much its priority is lower than the server's, up to 19
 }

@@ -22,11 +22,11 @@ type Order struct {
 type Program struct {
 	Path      string
 	Loader    string   // starts it and loads its libraries; "" when it is linked statically
-	Libraries []string // folders that it names itself, beyond those of the system
+	Libraries []string // folders that it names itself, in addition to the system's
 }
 
-// Args returns the arguments of a helper that carries out an order. args are
-// those of the program, with its name.
+// Args returns the arguments of a helper that carries out an order. args are the
+// program's arguments, with its name.
 func (o *Order) Args(args []string) ([]string, error) {
 	encoded, err := json.Marshal(o)
 	if err != nil {

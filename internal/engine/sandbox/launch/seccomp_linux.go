@@ -84,7 +84,7 @@ func load(code []unix.SockFilter) error {
 // load it again.
 //
 // Calls of another architecture have other numbers, and would not be recognised:
-// they kill. Calls that were not reviewed, those of x32, and clone3 and openat2,
+// they kill. Calls that were not reviewed, calls of x32, and clone3 and openat2,
 // which hide their flags in memory, appear not to exist: the C library then uses
 // older ones.
 func filter(self uint32, devices bool) []unix.SockFilter {
@@ -126,8 +126,8 @@ func refuseUncountedMemory() []unix.SockFilter {
 		ret(refuse(unix.EPERM)))
 }
 
-// refuseUnnamedFiles refuses files that no folder lists: nobody would see how
-// much disk space they take.
+// refuseUnnamedFiles refuses files that no folder lists: the disk space that they
+// take could not be counted.
 func refuseUnnamedFiles(flags uint32) []unix.SockFilter {
 	const unnamed = unix.O_TMPFILE &^ unix.O_DIRECTORY
 	return append(load32(argument(flags)), jump(unix.BPF_JSET, unnamed, 0, 1), ret(refuse(unix.EPERM)))
