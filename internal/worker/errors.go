@@ -14,7 +14,7 @@ const (
 	// maxFailures is how often a task may fail for an unknown reason before its video is given up.
 	// Transient failures of this machine do not count.
 	maxFailures = 3
-	// maxKills is the same for child processes that somebody else killed: mostly the kernel of a
+	// maxKills is the same for child processes that another process killed: mostly the kernel of a
 	// machine that is short of memory for a while, but there may be files that no machine has enough
 	// memory for.
 	maxKills = 10

@@ -87,7 +87,7 @@ func (w *Worker) joinVariant(ctx context.Context, t queue.Task, v video.Video, d
 	return pipeline.NewVariants(w.Tasks).Publish(ctx, t, pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration})
 }
 
-// wantsVariant reports whether somebody still wants what a task joins.
+// wantsVariant reports whether the variant that a task joins is still wanted.
 func wantsVariant(v video.Video, t queue.Task) bool {
 	return slices.Contains(v.Wanted(pipeline.KindOf(t.Kind).Codec), t.Number)
 }

@@ -165,8 +165,8 @@ func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (queue.Out
 }
 
 // unhealthy marks an error as one of this machine, which then takes no task for a while. After a task
-// of spare time it goes on: what such a task lacks, for example space for a whole film, those that
-// somebody waits for may have, and its own pause before the next attempt is enough.
+// of spare time the machine goes on: such a task may need more than others, for example space for a whole film,
+// and its own pause before the next attempt is enough.
 func unhealthy(t queue.Task, err error) error {
 	if t.Priority >= queue.Spare {
 		return err

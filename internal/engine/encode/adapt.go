@@ -61,7 +61,7 @@ func applyShifts(p *video.Plan, shifts []float64) {
 	}
 }
 
-// step says how the CRF of a codec moves for one of H.264: up, down, and in which steps.
+// step says how far the CRF of a codec moves for a move by 1 in H.264, up and down, and in steps of which size.
 type step struct{ up, down, size float64 }
 
 // of returns by how much the CRF of a codec moves when the CRF of H.264 moves by shift.
@@ -83,13 +83,13 @@ var steps = map[video.Codec]step{
 const (
 	tryPreset = "veryfast"
 	tryCRF    = 25
-	// tryTime is how long somebody may have to wait for it.
+	// tryTime is how long a trial may delay the video.
 	tryTime = 15 * time.Second
 )
 
 // trySides are the longest shorter sides of the sizes that are tried: of each, the
 // largest rendition that is no larger. Others have the shift of the one next to them.
-// Of a film that can be played while it is encoded they are smaller: somebody waits.
+// They are smaller for a film that can be played while it is encoded, because a viewer may be waiting.
 func trySides(p *video.Plan) []int {
 	if p.Early != nil {
 		return []int{720, 480}
@@ -160,7 +160,7 @@ func TrialBytes(p *video.Plan) (sum int64) {
 	return sum
 }
 
-// trialJob is the job of a trial. It stands back as encodes do, unless somebody waits to watch this film.
+// trialJob is the job of a trial. It stands back as encodes do, unless the film can be played while it is encoded.
 func trialJob(job ffmpeg.Job, p *video.Plan) ffmpeg.Job {
 	if p.Early == nil {
 		job.Yield = max(job.Yield, 1)

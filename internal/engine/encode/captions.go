@@ -93,7 +93,7 @@ func (enc *Encoder) textTracks(ctx context.Context, job ffmpeg.Job, p *video.Pla
 	if err != nil || ok { // what a good run made nothing of is empty
 		return texts, err
 	}
-	for _, t := range missing { // one that cannot be opened stops all the others
+	for _, t := range missing { // a track that cannot be opened stops all the others, so each runs alone
 		if converted[t.Index], err = enc.convertAlone(ctx, job, p, t, progress); err != nil {
 			return nil, err
 		}

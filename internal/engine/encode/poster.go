@@ -16,9 +16,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// posterEvery is for how much of a video one frame is looked at, whatever it looks like. A short
-// video gets the first one that is good enough, because looking at more would cost a notable part of
-// its encode.
+// posterEvery is the part of a video for which one frame is always examined. A short video gets the first
+// frame that is good enough, because examining more would cost a notable part of its encode.
 const posterEvery = 30 * time.Second
 
 // candidate is a frame that was made for the poster.

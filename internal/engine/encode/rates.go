@@ -74,8 +74,8 @@ var efforts = map[video.Quality][]effort{
 	video.Small:    {{480, "slow", 26, evenly}, {1080, "slow", 27, evenly}, {largest, "medium", 27, evenly}},
 }
 
-// extraEfforts are the efforts of what is made beside H.264, whatever the quality: it
-// costs about as much as H.264, and aims at the same visual quality.
+// extraEfforts are the efforts for codecs beside H.264, at every quality setting: such
+// an encode costs about as much as H.264, and aims at the same visual quality.
 var extraEfforts = map[video.Codec][]effort{
 	video.AV1: {{360, "12", 35, unfiltered}, {480, "12", 36, unfiltered}, {largest, "12", 33, unfiltered}},
 }

@@ -200,8 +200,8 @@ func similarity(a, b []byte, width int) (sum, weights float64) {
 // flatVariance is the variance below which a block looks flat.
 const flatVariance = 300
 
-// median is what most frames do: cuts, and where one trial follows the other, do not
-// count.
+// median returns the middle value, so that a few extreme frames do not count: cuts, and
+// the places where one trial follows the other.
 func median(all []float64) float64 {
 	if len(all) == 0 {
 		return 0

@@ -140,9 +140,8 @@ func checkShot(job ffmpeg.Job, p *video.Plan, n int) (bool, error) {
 // asked for, one of pure noise has about one for each pixel.
 func maxJPEG(r video.Rendition) int64 { return 1<<20 + 3*int64(r.Width)*int64(r.Height) }
 
-// checkJPEG reports whether a file begins and ends as a JPEG does. It looks at
-// no more than that: only the size of what ffmpeg wrote is known, and that is an
-// error if it is too large.
+// checkJPEG reports whether a file begins and ends as a JPEG does. It does not read
+// the rest. A file that is larger than most is an error.
 func checkJPEG(path string, most int64) (whole bool, err error) {
 	f, size, err := openOutput(path, "a thumbnail", most)
 	if f == nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// How long a task may run, whatever progress ffmpeg reports: the watchdog ends a
-// run that says nothing, but one that a file has taken over can say what it
-// wants. The figures are for a slow machine with far too much to do.
+// Limits of how long a task may run. The watchdog ends a run that reports nothing,
+// but a compromised ffmpeg may report any progress, so progress alone never extends
+// the deadline. The figures are for a slow machine with far too much to do.
 const (
 	minWall = 15 * time.Minute // of every task
 	// slowPixels is how many pixels are decoded, filtered or encoded in a second.
@@ -80,7 +80,7 @@ func thumbnailTime(batches []plan.Batch, stall time.Duration) time.Duration {
 // measureTime is how long all samples may take. Each is decoded twice and
 // compared in two ways.
 func measureTime(p *video.Plan) time.Duration {
-	const longest = time.Minute // of a sample, also of one that has no end
+	const longest = time.Minute // of a sample, also if its end is not known
 	var limit time.Duration
 	for _, s := range p.Samples {
 		length := min(seconds(p.Input.TimeBase.Seconds(max(s.End-s.Start, 0))), longest)

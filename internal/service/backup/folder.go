@@ -35,8 +35,8 @@ const (
 type folderSink struct {
 	dir  string
 	name string
-	// doubtful means that an earlier run died: what it stored may not have reached the disk if that was a
-	// power cut, so it is compared with its checksum before it is used. Or somebody has found damage.
+	// doubtful means that an earlier run died, or that a check has found damage. Objects in the folder may then
+	// be incomplete, so each is compared with its checksum before it is used.
 	doubtful bool
 	*archive
 }
@@ -87,8 +87,9 @@ func (s *folderSink) begin(_ context.Context, h Header, _ int64) (err error) {
 	return err
 }
 
-// takeOverDamage looks whether somebody has found damage. That mark goes at once, because the other one has the same
-// effect until this run ends: what is found from now on is for the next run. One that cannot be removed is for both.
+// takeOverDamage looks whether a check has found damage. It removes the mark at once, because the mark of a run has
+// the same effect until this run ends: damage that is found from now on is for the next run. A mark that cannot be
+// removed is for both.
 func (s *folderSink) takeOverDamage() {
 	mark := filepath.Join(s.dir, damageMark)
 	if _, err := os.Stat(mark); err == nil {

@@ -32,7 +32,7 @@ func needOf(v video.Video, inWork bool) need {
 }
 
 // required returns the keys of the objects without which a video is broken. Thumbnails are not among
-// them: one that could not be made is missing for ever. Nor is the source of a finished video, which
+// them: a thumbnail that could not be made is missing for ever. Nor is the source of a finished video, which
 // may have been removed (keep_source).
 func required(v video.Video) []string {
 	var keys []string

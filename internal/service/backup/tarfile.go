@@ -70,8 +70,8 @@ func lockPartial(f *os.File) (bool, error) {
 	return err == nil && os.SameFile(opened, named), nil
 }
 
-// createArchive begins a file. What a killed process left of the same name is replaced; one that is
-// still written is left alone.
+// createArchive begins a file. A file of the same name that a killed process left is replaced. A file that
+// is still being written is left alone.
 func createArchive(path string, h Header) (*archive, error) {
 	f, err := openPartial(path)
 	if err != nil {

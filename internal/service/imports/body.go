@@ -85,14 +85,14 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// head is the beginning of a file as it arrives. What cannot be a video is refused as soon as enough of
-// it is there, by the rule that judges every upload when it is complete.
+// head is the beginning of a file as it arrives. A file that cannot be a video is refused as soon as enough of
+// it has arrived, by the same rule as every complete upload.
 type head struct {
 	bytes []byte
 	admit func(head []byte) error
 }
 
-// judge takes the next bytes of the file. It returns an error, once, for one that begins like no video. A file
+// judge takes the next bytes of the file. It returns an error, once, if the file cannot be a video. A file
 // that ends before there are enough is judged when it is complete.
 func (h *head) judge(next []byte) error {
 	if h == nil || h.admit == nil {

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// errStopped means that somebody else wants the upload: the video is being deleted, or the process ends.
+	// errStopped means that the fetch was stopped: the video is being deleted, or the process ends.
 	errStopped = errors.New("the fetch was stopped")
 	// errLost means that the claim was lost, most likely because the video was deleted.
 	errLost = errors.New("the claim of the import was lost")

@@ -139,7 +139,7 @@ func (f *fetch) request(ctx context.Context, offset int64) (*http.Response, erro
 	return res, nil
 }
 
-// checkResponse returns an error for a response that is not the file, whatever was asked for.
+// checkResponse returns an error for an unexpected status and for a file that is compressed in transfer.
 func (f *fetch) checkResponse(res *http.Response, offset int64) error {
 	switch res.StatusCode {
 	case http.StatusOK:

@@ -19,8 +19,8 @@
 //
 // A plan may say that a video is played while it is encoded (video.Early). Its small renditions are
 // encoded first, then the large ones, and each set is assembled when its own parts are done. VideoParts
-// and AudioParts say what is there. A part that counts is never written again: each execution of a task
-// stores its files under a name of its own, and the step says whose count.
+// and AudioParts return the parts that are done. Such a part is never written again: each execution of a
+// task stores its files under names of its own, and the step says which execution counts.
 //
 // # Publishing
 //

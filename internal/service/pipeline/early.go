@@ -11,11 +11,11 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Parts are the files that one track of a video is made of, as far as they are there without a gap.
+// Parts are the files of one track of a video, from the first one up to the first gap.
 type Parts struct {
 	Keys   []string // in order of time; a chunk in which nothing could be decoded has none
 	Frames int64    // that the files have together
-	Done   int      // chunks, or pieces, with those that have no file
+	Done   int      // chunks or pieces, also the ones that have no file
 	All    bool     // nothing follows
 	Broken bool     // audio: what follows could not be decoded
 }
@@ -102,7 +102,7 @@ const (
 	// spare is the part of a video's length in which the rest must be encoded, at the speed so far,
 	// for a viewer who begins now and never has to wait.
 	spare = 0.9
-	// playlistAge is how old the playlist may be by which a player knows what is there.
+	// playlistAge is how old a player's copy of the playlist may be.
 	playlistAge = 2 * time.Second
 )
 

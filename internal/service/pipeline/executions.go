@@ -8,8 +8,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// How many executions of a video are kept. The chunks of a long video are all alike, so some places
-// are left for executions that tell more: those that failed, and the comparison with the source.
+// Limits of how many executions of a video are kept. The chunks of a long video are all alike, so some room
+// is left for executions that say more: failed ones, and the comparison with the source.
 const (
 	maxExecutions        = 400
 	maxNotableExecutions = 500 // together with the others

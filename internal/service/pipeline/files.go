@@ -46,8 +46,8 @@ func (f *Files) FetchSource(ctx context.Context, v video.Video, path string) err
 	return checkSize(v, info.Size())
 }
 
-// maxSparsePercent is the part of a source up to which fetching no more than that is worth it: it
-// takes more requests than fetching the whole.
+// maxSparsePercent is the largest part of a source that is fetched in spans. They take more requests, so a
+// larger part is not worth it, and the whole source is fetched.
 const maxSparsePercent = 80
 
 // FetchSourceSpans is FetchSource of some bytes, where that costs less than fetching all of them. It

@@ -91,7 +91,7 @@ const (
 	lateChunk         = 50
 	headPriority      = 1                          // what a video needs before it can be played while it is encoded
 	largePriority     = encodePriority + lateChunk // after the small renditions of the same video
-	measurePriority   = queue.Background           // after everything that somebody waits for
+	measurePriority   = queue.Background           // after everything that a video's status waits for
 	variantPriority   = queue.Spare + 1            // when there is nothing else to do
 	joinPriority      = queue.Spare
 )

@@ -105,7 +105,7 @@ func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r
 	if err := t.notePlayable(ctx, tx, v, steps); err != nil {
 		return err
 	}
-	renditions := toAssemble(v.Plan, steps) // also those that wait or run already: the queue skips them
+	renditions := toAssemble(v.Plan, steps) // also renditions whose task waits or runs already: the queue skips it
 	if len(renditions) == 0 {
 		return nil
 	}

@@ -142,8 +142,8 @@ func (p *Passes) endIfDone(ctx context.Context, tx *store.Tx, id video.ID) error
 	return p.enqueuePurge(ctx, tx, id, AfterPass)
 }
 
-// ResolutionDeleted gives a video the status that follows from the resolutions that are left, and
-// has the files of the one that was deleted in tx purged.
+// ResolutionDeleted gives a video the status that follows from its remaining resolutions, and has the files
+// of the resolution that was deleted in tx purged.
 func (p *Passes) ResolutionDeleted(ctx context.Context, tx *store.Tx, id video.ID) error {
 	v, err := tx.Video(ctx, id)
 	if err != nil {

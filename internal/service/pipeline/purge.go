@@ -10,8 +10,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// PurgeReason numbers the purges of a video, which gives them names of their own: one that a deletion
-// asks for must not be skipped because the one after a pass is running.
+// PurgeReason numbers the purges of a video, which gives them names of their own: the purge after a deletion
+// must not be skipped because the purge after a pass is running.
 type PurgeReason int
 
 const (

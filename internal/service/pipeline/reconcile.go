@@ -10,7 +10,7 @@ import (
 )
 
 // Reconcile enqueues the tasks that videos lack, and returns how many there were. A status and its
-// tasks change together, so there should be none. But if somebody edited the database, or there is a
+// tasks change together, so no task should be missing. But if the database was edited, or there is a
 // bug, or an older version that knows no other codecs has finished a video, neither a video nor a
 // variant must be processing for ever.
 func (p *Passes) Reconcile(ctx context.Context) (int, error) {

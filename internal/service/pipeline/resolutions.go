@@ -62,8 +62,8 @@ func (p *Passes) addResolution(ctx context.Context, tx *store.Tx, id video.ID, n
 	return p.include(ctx, tx, v, name)
 }
 
-// RetryResolution has a resolution made again that failed before, and returns its video. Of one that is
-// ready, the variants that failed are made again. One that did not fail stays as it is.
+// RetryResolution has a resolution made again that failed before, and returns its video. If the
+// resolution is ready, its failed variants are made again. A resolution that did not fail stays as it is.
 func (p *Passes) RetryResolution(ctx context.Context, by auth.Actor, id video.ResolutionID) (video.ID, error) {
 	v, err := auth.VideoOfResolution(ctx, p.store, by, auth.Write, id)
 	if err != nil {

@@ -23,7 +23,7 @@ type Tasks struct {
 	hook    failpoint.Hook
 }
 
-// NewTasks returns the tasks of passes. The clock is the one that passes goes by.
+// NewTasks returns the tasks of passes. The clock is the one that the passes use.
 func NewTasks(p *Passes, r *diskspace.Reserve, c *clock.Clock, hook failpoint.Hook) *Tasks {
 	return &Tasks{passes: p, store: p.store, blobs: p.blobs, reserve: r, clock: c, hook: hook}
 }

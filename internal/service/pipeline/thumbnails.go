@@ -50,7 +50,7 @@ func (t *Tasks) PublishThumbnails(ctx context.Context, id video.ID, files []Thum
 // PublishPictures finishes the task that makes the pictures of a ready video: thumbnails in other formats
 // than JPEG, and files that the video lists.
 //
-// A thumbnail is listed nowhere: it follows from its resolution. So those that were published before a
+// A thumbnail is listed nowhere: it follows from its resolution. So thumbnails that were published before a
 // crash are replaced by the same when the task runs again, and deleted with their resolution in any case.
 func PublishPictures(ctx context.Context, t *Tasks, task queue.Task, files []NewFile, thumbnails []ThumbnailFile) error {
 	open := func(ctx context.Context, tx *store.Tx, v video.Video) (bool, error) {
@@ -68,7 +68,7 @@ func PublishPictures(ctx context.Context, t *Tasks, task queue.Task, files []New
 // wantedNow says under the lock of a video whether something of it is still wanted.
 type wantedNow func(context.Context, *store.Tx, video.Video) (bool, error)
 
-// stageThumbnails stores thumbnails and publishes those that are still wanted when the video is locked.
+// stageThumbnails stores thumbnails and publishes the ones that are still wanted when the video is locked.
 func (t *Tasks) stageThumbnails(ctx context.Context, id video.ID, files []ThumbnailFile, wanted wantedNow) error {
 	for _, f := range files {
 		if _, err := t.blobs.PutFile(ctx, f.staged(id), f.Path); err != nil {

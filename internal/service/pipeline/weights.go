@@ -75,7 +75,7 @@ func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
 		return 0, false
 	case t.Kind == queue.Encode && t.Number == 0, t.Kind == queue.Audio && t.Number == 0:
 		return headPriority, true
-	case t.Kind == queue.Poster: // pages show it before anybody plays, and it leaves more to the first chunk than the second would
+	case t.Kind == queue.Poster: // pages show it before playback, and it slows down the first chunk less than the second chunk would
 		return headPriority, true
 	case t.Kind == queue.Encode && t.Number == 1: // before the thumbnails, which come later in the table
 		return thumbnailPriority, true

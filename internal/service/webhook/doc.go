@@ -23,7 +23,7 @@
 //
 // # Fetching
 //
-// A webhook without an address holds its events for somebody who fetches them, such as a developer
+// A webhook without an address holds its events until they are fetched, for example by a developer
 // whose machine has no public address (spool webhooks listen). The outcome that is reported for each
 // has the same consequences as the outcome of a request.
 package webhook

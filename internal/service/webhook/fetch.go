@@ -12,11 +12,11 @@ import (
 const (
 	// MaxFetch is how many messages are fetched at once.
 	MaxFetch = 100
-	// fetchLease is how long somebody who has fetched a message has to report what became of it.
+	// fetchLease is how long the outcome of a fetched message may take to be reported.
 	fetchLease = time.Minute
 )
 
-// Fetched is a message that somebody has fetched.
+// Fetched is a message that was fetched.
 type Fetched struct {
 	DeliveryID string
 	Type       video.EventType

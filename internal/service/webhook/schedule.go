@@ -10,7 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 )
 
-// pauses are those before each further try.
+// pauses are the pauses before the second and each further try.
 var pauses = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,

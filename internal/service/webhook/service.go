@@ -36,7 +36,7 @@ const (
 type Webhook struct {
 	ID             string
 	URL            string
-	Pull           bool              // there is no URL: somebody fetches the events
+	Pull           bool              // there is no URL: the tenant fetches the events
 	Events         []video.EventType // none: all
 	Description    string
 	Enabled        bool
@@ -264,7 +264,7 @@ func (s *Service) RotateSecret(ctx context.Context, by auth.Actor, id string) (s
 	return secret, s.rows.RotateSecret(ctx, by.Tenant, id, secret, now, now.Add(formerSecret))
 }
 
-// Test sends an event that says nothing, whatever events the webhook has asked for.
+// Test sends a test event, whatever events the webhook has asked for.
 func (s *Service) Test(ctx context.Context, by auth.Actor, id string) error {
 	h, err := s.findOwned(ctx, by, id)
 	if err != nil {
