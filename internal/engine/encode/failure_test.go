@@ -26,7 +26,7 @@ func scripted(t *testing.T, body string, stall time.Duration) *Encoder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Encoder{run: run, log: slog.New(slog.DiscardHandler)}
+	return &Encoder{run: run, encoder: encodersFor(video.H264, Software)[0], log: slog.New(slog.DiscardHandler)}
 }
 
 func TestStalledRunIsKilled(t *testing.T) {
