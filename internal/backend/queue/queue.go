@@ -104,7 +104,7 @@ func (k Kind) Lane() Lane {
 // with so many places, of which so many are taken.
 func (l Lane) Limit(places, taken int) int {
 	switch l {
-	case NetworkLane: // it shrinks with what is left, so that many dead endpoints leave some, too
+	case NetworkLane: // it shrinks with the free places, so that many dead endpoints leave some
 		return max(1, (places-taken+15)/16)
 	case ImportLane:
 		return max(1, places/2)

@@ -16,7 +16,7 @@ type DeliveryState string
 
 const (
 	DeliveryPending   DeliveryState = "pending" // it is tried when it is due
-	DeliveryHeld      DeliveryState = "held"    // the same, for somebody who fetches
+	DeliveryHeld      DeliveryState = "held"    // it waits until the tenant fetches it
 	DeliveryDelivered DeliveryState = "delivered"
 	DeliveryFailed    DeliveryState = "failed"
 )
@@ -32,7 +32,7 @@ type Delivery struct {
 	Attempts           []DeliveryAttempt
 	CreatedAt          time.Time
 	NextAt             time.Time // zero: there is no other try
-	Lease              string    // of somebody who has fetched it; of one that is sent: its last replay
+	Lease              string    // if it was fetched: of that fetch; if it is sent: its last replay
 }
 
 // DeliveryAttempt is what became of one try.
@@ -95,7 +95,7 @@ func (w Webhooks) Delivery(ctx context.Context, tenant video.Tenant, id string) 
 	return found[0], nil
 }
 
-// Send records an event for one webhook, whatever that has asked for. It reports false,
+// Send records an event for one webhook, whatever events the webhook has asked for. It reports false,
 // and records nothing, if most deliveries to it are open already.
 func (w Webhooks) Send(ctx context.Context, h Webhook, e Event, most int) (sent bool, err error) {
 	err = w.s.InTx(ctx, func(tx *Tx) error {
@@ -142,7 +142,7 @@ func (w Webhooks) Replay(ctx context.Context, h Webhook, id, replay string, now 
 // OnDeliveries has f called in each transaction that has deliveries sent, with these.
 func (w Webhooks) OnDeliveries(f func(context.Context, *Tx, []Delivery) error) { w.s.onDeliveries = f }
 
-// send has deliveries sent, but for those that are held.
+// send has deliveries sent, except for the held ones.
 func (t *Tx) send(ctx context.Context, all []Delivery) error {
 	all = slices.DeleteFunc(all, func(d Delivery) bool { return d.State != DeliveryPending })
 	if len(all) == 0 || t.onDeliveries == nil {
@@ -174,7 +174,7 @@ func (w Webhooks) earliestTime(ctx context.Context, query string) (time.Time, er
 	return FromMillis(found[0]), nil
 }
 
-// ClaimHeld leases at most limit deliveries that are held for somebody who fetches.
+// ClaimHeld leases at most limit deliveries that are held to be fetched.
 func (w Webhooks) ClaimHeld(ctx context.Context, webhook string, limit int, lease string, now, until time.Time) (claimed []Delivery, err error) {
 	err = w.s.InTx(ctx, func(tx *Tx) error {
 		claimed, err = tx.claimHeld(ctx, webhook, limit, lease, now, until)

@@ -25,7 +25,7 @@ func (t *Tx) endLater(ctx context.Context, webhook string) error {
 
 // failOpen ends at most limit deliveries to a webhook that are not finished, and reports whether there are
 // more. The state is compared twice: PostgreSQL compares only the outer condition again after it has waited
-// for somebody who has just concluded a delivery.
+// for a transaction that concluded a delivery.
 func (t *Tx) failOpen(ctx context.Context, webhook string, limit int) (more bool, err error) {
 	for _, state := range openStates {
 		ended, err := t.Exec(ctx, "end deliveries", `

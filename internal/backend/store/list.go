@@ -27,7 +27,7 @@ func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter,
 }
 
 // VideosByID returns some videos of any tenant, in no order, with the StepTotals of
-// those that are processing. It leaves out what Videos leaves out, and missing
+// the videos that are processing. It leaves out what Videos leaves out, and missing
 // videos. It always runs three statements in one snapshot: otherwise a video that
 // is finished meanwhile would look as if it had just begun.
 func (s *Store) VideosByID(ctx context.Context, ids []video.ID, apart string) ([]video.Video, map[video.ID][]Step, error) {

@@ -51,7 +51,7 @@ var errLocked = errors.New("the video is locked")
 
 // lockPause is the pause before the next try to lock a video. It grows from about
 // the length of a transaction up to a quarter of a second, and is random so that
-// those who wait for the same video do not try together.
+// transactions that wait for the same video do not try together.
 func lockPause(tries int) time.Duration {
 	longest := min(5*time.Millisecond<<min(tries, 10), 250*time.Millisecond)
 	return longest/2 + rand.N(longest/2)

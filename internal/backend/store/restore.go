@@ -53,8 +53,8 @@ func Restoring(ctx context.Context, s *Store) (is bool, err error) {
 	return n > 0, Wrap("look for an unfinished restore", err)
 }
 
-// BeginRestore marks a new database as one that is being filled, and gives it its id. These belong
-// together: a database that has an id and no mark is one that is used.
+// BeginRestore marks a new database as being filled and gives it its id, in one transaction: a database
+// with an id and without a mark is in use.
 func BeginRestore(ctx context.Context, s *Store, id string, now time.Time) error {
 	return s.InTx(ctx, func(tx *Tx) error {
 		if _, err := tx.Exec(ctx, "identify the database", `
@@ -80,7 +80,7 @@ func EndRestore(ctx context.Context, tx *Tx) error {
 	return err
 }
 
-// RestoreFound says what a database is that somebody wants to restore into.
+// RestoreFound describes the database that a restore would fill.
 type RestoreFound struct {
 	Used       bool   // it has the tables of Spool
 	Unfinished bool   // by a restore that did not end; DropTables removes what it left
@@ -124,7 +124,7 @@ func ExamineForRestore(ctx context.Context, s *Store) (found RestoreFound, err e
 	return found, err
 }
 
-// allEmpty reports whether no table of BackedUp, of those that are there, has a row.
+// allEmpty reports whether none of the existing tables of BackedUp has a row.
 func (s *Store) allEmpty(ctx context.Context, there []string) (bool, error) {
 	for _, table := range BackedUp {
 		if !slices.Contains(there, table) {
@@ -187,7 +187,7 @@ func (s *Store) dropSQLite(ctx context.Context) error {
 		return err
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(markTables, name) })
-	// A table goes after those that refer to it; a queue's, which are not listed, refer to none.
+	// A table is dropped after the tables that refer to it. Tables of a queue, which are not listed, refer to none.
 	slices.SortStableFunc(names, func(a, b string) int { return slices.Index(BackedUp, b) - slices.Index(BackedUp, a) })
 	return s.InTx(ctx, func(tx *Tx) error {
 		for _, name := range names {

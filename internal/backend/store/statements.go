@@ -98,8 +98,8 @@ func (r keptRows) Close() error {
 	return r.Rows.Close()
 }
 
-// statement returns the statement of a query, or nil: then the query itself is to be run, which also
-// tells what is wrong with it.
+// statement returns the kept statement of a query. If it returns nil, the caller runs the query itself, which
+// also returns the error of a query that is wrong.
 func (c *keepingConn) statement(ctx context.Context, query string) *keptStatement {
 	if s := c.kept[query]; s != nil {
 		if s.reading {

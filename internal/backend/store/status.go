@@ -139,7 +139,7 @@ func failureColumns(f *video.Failure) (code, message any) {
 }
 
 // statusList writes a list of statuses, which are constants, as SQL. An empty list,
-// which not every database accepts, is written as one that nothing is equal to.
+// which not every database accepts, is written as (NULL), which equals nothing.
 func statusList(all []video.Status) string {
 	if len(all) == 0 {
 		return "(NULL)"

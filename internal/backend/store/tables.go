@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// BackedUp are the tables that a backup includes, each after those that it refers to. A table is in
+// BackedUp are the tables that a backup includes, each after the tables that it refers to. A table is in
 // this list or in NotBackedUp: a test compares them with the schema, so that a new one is not forgotten.
 var BackedUp = []string{
 	"api_key", "signing_key", "tenant", "video", "resolution", "step", "video_cost", "execution", "metadata_index", "idempotency_key",

@@ -43,7 +43,7 @@ func (s *Store) Video(ctx context.Context, id video.ID) (video.Video, error) {
 	return s.readVideo(ctx, id, listColumns)
 }
 
-// VideoWithPlan is Video with the plan in every status, for those who work with the
+// VideoWithPlan is Video with the plan in every status, for callers that work with the
 // plan or report it.
 func (s *Store) VideoWithPlan(ctx context.Context, id video.ID) (video.Video, error) {
 	return s.readVideo(ctx, id, fullColumns)

@@ -15,7 +15,7 @@ type Webhook struct {
 	ID             string
 	Tenant         video.Tenant
 	URL            string
-	Pull           bool              // there is no URL: somebody fetches the events
+	Pull           bool              // there is no URL: the tenant fetches the events
 	Events         []video.EventType // none: all
 	Description    string
 	Enabled        bool

@@ -132,9 +132,8 @@ func (e *exitError) Unwrap() []error {
 	return []error{e.err, e.kind}
 }
 
-// Exit codes of ffmpeg after signals, such as those that say that its processor
-// time is used up: it ends in order, or at once when more signals arrive before
-// it is done.
+// Exit codes of ffmpeg after signals, such as SIGXCPU when its processor time is
+// used up: it ends in order, or at once when more signals arrive before it is done.
 const (
 	signalled      = 255
 	tooManySignals = 123

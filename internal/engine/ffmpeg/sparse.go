@@ -29,7 +29,7 @@ func (j Job) SparseError(ctx context.Context, err error, stderr string) error {
 
 // harmless are messages that missing parts do not cause: what encoders print,
 // and what decoders say of frames that precede the keyframe at which they begin.
-// A packet of zeros causes a message of its own, whatever follows from it.
+// A packet of zeros also causes a message that is not among them.
 var harmless = []string{
 	"Svt[", "x265 [", "Last message repeated",
 	"mmco: unref short failure", "reference picture missing during reorder", "Missing reference picture",

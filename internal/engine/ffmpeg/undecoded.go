@@ -9,8 +9,8 @@ import (
 	"github.com/spool-video/spool/internal/engine/sandbox"
 )
 
-// RepeatErrors are the options with which ffmpeg prints every error: as a rule it leaves out those that
-// are the same as the one before, and the number of them too, if the run ends there.
+// RepeatErrors are the options with which ffmpeg prints every error. By default it leaves out repetitions
+// of the error before, and does not even count them if the run ends there.
 var RepeatErrors = []string{"-v", "repeat+error"}
 
 // EncodeCounting is Encode for a run with RepeatErrors. It also returns how many packets of a stream of the first

@@ -18,10 +18,10 @@ const (
 	// maxTrials groups say nothing new.
 	trialShare = 40
 	trialGroup = 6
-	earlyGroup = 4 // of a film that somebody waits to watch
+	earlyGroup = 4 // for a film that can be played while it is encoded
 	maxTrials  = 4
 	// largeFrame is how many pixels the source may have for so many frames. Larger
-	// ones take longer to decode, and somebody waits.
+	// ones take longer to decode, and the trial delays the video.
 	largeFrame = 2560 * 1440
 	// maxLead is how many seconds of a film may be decoded to get to a group.
 	maxLead = 10

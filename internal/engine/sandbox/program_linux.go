@@ -22,7 +22,7 @@ type version struct {
 	program launch.Program
 }
 
-// inspect returns what a binary needs. It reads one that it does not know, or that was replaced.
+// inspect returns what a binary needs. It reads a binary that is new to it or was replaced.
 func inspect(path string) (launch.Program, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

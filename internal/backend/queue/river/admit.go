@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// admitEvery is how late a task is admitted if the process died that enqueued it, or the one that made room.
+	// admitEvery is how long a task waits at most to be admitted after the process that should have done it died.
 	admitEvery = 500 * time.Millisecond
 	// troublePause is the pause after an error of the database.
 	troublePause = 500 * time.Millisecond
@@ -104,7 +104,7 @@ const promoteSQL = `
 	        OR state IN ('retryable', 'scheduled') AND scheduled_at <= now()
 	        OR state = 'retryable' AND scheduled_at > now() + $2::interval)`
 
-// placesSQL counts the places on a lane, and those that are taken or promised.
+// placesSQL counts the places on a lane, and how many of them are taken or promised.
 const placesSQL = `
 	SELECT coalesce((SELECT sum((places->>$1)::bigint) FROM queue_worker WHERE seen_at > now() - $2::interval), 0),
 	       (SELECT count(*) FROM river_job WHERE queue = $1 AND state IN ('running', 'available'))`

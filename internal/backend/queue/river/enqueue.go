@@ -133,7 +133,7 @@ func lockVideos(ctx context.Context, tx queue.Tx, ids ...video.ID) error {
 // Cancel implements queue.Queue. Waiting tasks are deleted at once. Running ones
 // lose their name, so that it can be enqueued again in the same transaction, and
 // River is told. Its notification reaches their process when the transaction commits;
-// one that misses it finds the mark with its next heartbeat.
+// a process that misses it finds the mark with its next heartbeat.
 func (q *Queue) Cancel(ctx context.Context, tx queue.Tx, id video.ID, keep ...queue.Kind) error {
 	if err := q.cancel(ctx, tx, id, keep); err != nil {
 		return fmt.Errorf("cancel the tasks of video %s: %w", id, err)

@@ -31,7 +31,7 @@ type Policy struct {
 	FileSize int64         // bytes of each file that it writes; more kills it with SIGXFSZ
 	CPU      time.Duration // of all threads together, in whole seconds
 	Threads  int           // threads at once
-	Files    int           // files in WriteDir; those that are there already count
+	Files    int           // files in WriteDir, including the ones that exist already
 	Space    int64         // bytes of all files in WriteDir, likewise
 	Nice     int           // by how much its priority is lower than the server's, up to 19
 }

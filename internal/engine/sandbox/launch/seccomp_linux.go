@@ -116,8 +116,8 @@ func filter(self uint32, devices bool) []unix.SockFilter {
 }
 
 // refuseUncountedMemory refuses mappings that the limit of memory does not
-// count: those that could be shared with other processes, although there is no
-// file, and those that grow like a stack.
+// count: mappings without a file that could be shared with other processes, and
+// mappings that grow like a stack.
 func refuseUncountedMemory() []unix.SockFilter {
 	return append(load32(argument(3)),
 		jump(unix.BPF_JSET, unix.MAP_GROWSDOWN, 2, 0),
