@@ -109,9 +109,10 @@ const placesSQL = `
 	SELECT coalesce((SELECT sum((places->>$1)::bigint) FROM queue_worker WHERE seen_at > now() - $2::interval), 0),
 	       (SELECT count(*) FROM river_job WHERE queue = $1 AND state IN ('running', 'available'))`
 
-// takeBackSQL makes tasks pending again that were made available although there was no place for them. River does that to
-// all tasks at once whose pause is over, and they would run before the tasks of other tenants.
-const takeBackSQL = `UPDATE river_job SET state = 'pending' WHERE queue = $1 AND state = 'available'`
+// takeBackSQL makes tasks pending again that failed before and were made available although there was no place for
+// them. River does that to all tasks at once whose pause is over, and they would go before those of other tenants.
+// Tasks that were put back because their worker stopped or died stay available: they are the first to run again.
+const takeBackSQL = `UPDATE river_job SET state = 'pending' WHERE queue = $1 AND state = 'available' AND cardinality(errors) > 0`
 
 // admitSQL makes at most $2 tasks of a lane available, of each share so many that it has no more than $3. It
 // skips from one share to the next in an index, because one may have a hundred thousand tasks. A task whose

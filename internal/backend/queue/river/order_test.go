@@ -41,7 +41,7 @@ func TestWhatRiverMakesAvailableIsTakenBack(t *testing.T) {
 	many := encodes(10)
 	m.enqueue(many...)
 	first := m.next(many[0], 1)
-	pgtest.Exec(t, address, `UPDATE river_job SET state = 'available' WHERE state = 'pending'`)
+	pgtest.Exec(t, address, `UPDATE river_job SET state = 'available', errors = ARRAY['{}'::jsonb] WHERE state = 'pending'`)
 	other := queue.Task{Kind: queue.Encode, Video: someVideo, Number: 100, Tenant: "other"}
 	m.enqueue(other)
 	m.waitFor(`SELECT count(*) = 0 FROM river_job WHERE state = 'available'`)
