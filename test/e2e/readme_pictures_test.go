@@ -42,6 +42,9 @@ func TestPicturesOfTheREADME(t *testing.T) {
 	c.tab.call("Emulation.setDeviceMetricsOverride", readmeScreen, nil)
 	c.enter(apiKey)
 	c.wait("the cards with their pictures", rows(len(readmeFilms))+` && [...document.querySelectorAll(".video img")].every((i) => i.complete && i.naturalWidth > 0)`)
+	eval[any](c.tab, `void Promise.all([...document.querySelectorAll(".video img")].map((i) => i.decode()))
+		.then(() => setTimeout(() => { window.drawn = true; }, 500))`)
+	c.wait("the pictures to be drawn", `window.drawn === true`)
 	c.keep(filepath.Join(folder, "console.webp"))
 
 	v := newVisitor(t, c.server)
