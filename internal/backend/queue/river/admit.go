@@ -110,7 +110,7 @@ const placesSQL = `
 	       (SELECT count(*) FROM river_job WHERE queue = $1 AND state IN ('running', 'available'))`
 
 // takeBackSQL makes tasks pending again that failed before and were made available although there was no place for
-// them. River does that to all tasks at once whose pause is over, and they would go before those of other tenants.
+// them. River does that to all tasks at once whose pause is over, and they would go before other tenants' tasks.
 // Tasks that were put back because their worker stopped or died stay available: they are the first to run again.
 const takeBackSQL = `UPDATE river_job SET state = 'pending' WHERE queue = $1 AND state = 'available' AND cardinality(errors) > 0`
 
