@@ -96,3 +96,19 @@ func TestSamples(t *testing.T) {
 		}
 	}
 }
+
+// Every page from which somebody may install the program says what the machine must have.
+func TestRequirements(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"README.md", "docs/quickstart.md", "docs/docker.md", "docs/systemd.md"} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, what := range []string{"Linux 6.2", "Debian 12", "ffmpeg"} {
+			if !strings.Contains(string(text), what) {
+				t.Errorf("%s does not mention %s", page, what)
+			}
+		}
+	}
+}

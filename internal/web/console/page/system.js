@@ -70,7 +70,7 @@ function glance(workers, queue, disk, storage) {
   const used = disk.sizeBytes - disk.freeBytes;
   return el("div", { class: "usage" },
     tile("Workers", workers.length.toLocaleString(), el("p", { class: "fine" }, `${busy} of ${plural(slots, "task")} at once`)),
-    tile("Tasks waiting", waiting.toLocaleString(), el("p", { class: "fine" }, oldest > 0 ? `the oldest for ${elapsed(oldest)}` : "none is overdue")),
+    tile("Tasks waiting", waiting.toLocaleString(), el("p", { class: "fine" }, oldest > 0 ? `the oldest for ${elapsed(oldest)}` : waiting > 0 ? "all for a later time" : "nothing waits")),
     tile("Free disk space", size(disk.freeBytes), disk.sizeBytes > 0 && [el("meter", {
       min: 0, max: disk.sizeBytes, high: disk.sizeBytes * 0.9, value: used, "aria-label": `${percent(used / disk.sizeBytes)} of the disk is used`,
     }), el("p", { class: "fine" }, `${percent(used / disk.sizeBytes)} of ${size(disk.sizeBytes)} used`)]),
@@ -84,7 +84,7 @@ function worker(one) {
     el("div", { class: "line" }, el("h3", {}, one.host), el("span", { class: `badge ${one.silentSeconds > 10 ? "fail" : "ready"}` }, one.silentSeconds > 10 ? "silent" : "alive"),
       el("span", { class: "fine" }, `${one.tasks.length} of ${plural(one.slots, "task")}`)),
     el("p", { class: "meta" }, [`Spool ${one.version || "of an older version"}`, one.cores > 0 && plural(one.cores, "core"), one.sandbox ? `sandbox: ${one.sandbox}` : "sandbox unknown",
-      `up for ${elapsed(one.upSeconds)}`, one.silentSeconds < 2 ? "heard of just now" : `heard of ${elapsed(one.silentSeconds)} ago`, `${one.done.toLocaleString()} done`, one.retried > 0 && `${one.retried.toLocaleString()} tried again`].filter(Boolean).join(" · ")),
+      `up for ${elapsed(one.upSeconds)}`, one.silentSeconds < 2 ? "last seen just now" : `last seen ${elapsed(one.silentSeconds)} ago`, `${one.done.toLocaleString()} done`, one.retried > 0 && `${one.retried.toLocaleString()} tried again`].filter(Boolean).join(" · ")),
     tasks.length > 0 ? el("ul", { class: "tasks" }, tasks) : el("p", { class: "fine" }, "Nothing to do."));
 }
 
