@@ -32,6 +32,13 @@ type sources struct {
 // parse reads the settings as main would, without running the command.
 func (s sources) parse(t *testing.T) (*Config, error) {
 	t.Helper()
+	c, _, err := s.parseAndFind(t)
+	return c, err
+}
+
+// parseAndFind also returns where the settings were found.
+func (s sources) parseAndFind(t *testing.T) (*Config, *settings.Settings, error) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "spool.toml")
 	if s.file != "" {
 		write(t, path, s.file)
@@ -44,12 +51,12 @@ func (s sources) parse(t *testing.T) (*Config, error) {
 	}
 	command, err := parser.Parse(append([]string{"serve"}, s.args...))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if faults := append(found.Faults, found.WithOrigins(command, commandFaults(command))...); len(faults) > 0 {
-		return nil, &configError{faults}
+		return nil, nil, &configError{faults}
 	}
-	return &c.Serve.Config, nil
+	return &c.Serve.Config, found, nil
 }
 
 func lookup(env map[string]string) func(string) (string, bool) {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"text/template"
+
+	"github.com/spool-video/spool/internal/settings"
 )
 
 // welcomeText is printed at the start. People paste its commands into a shell, so they
@@ -20,9 +22,23 @@ var welcomeText string
 
 var welcomeTemplate = template.Must(template.New("welcome").Parse(welcomeText))
 
-// welcome prints where the service is and, if key is new, how to use it.
-func welcome(w io.Writer, address, key string) error {
-	return welcomeTemplate.Execute(w, map[string]string{"Address": address, "Key": key, "Program": program()})
+// welcome prints where the service is and, if key is new, how to use it. origin is where the settings have an
+// API key; "": they have none.
+func welcome(w io.Writer, address, key, origin string) error {
+	return welcomeTemplate.Execute(w, map[string]string{"Address": address, "Key": key, "Origin": origin, "Program": program()})
+}
+
+// keyOrigin returns where the settings have the API key that this start made valid, in words that continue "It is set ".
+func (c *Config) keyOrigin(s *settings.Settings) string {
+	if c.APIKey == "" {
+		return ""
+	}
+	for _, key := range []string{"api_key", "api_key_file"} {
+		if origin := s.Origin(key); origin != "" {
+			return origin
+		}
+	}
+	return "in the settings"
 }
 
 // program returns how this program was called, for commands that people paste into a shell in the same

@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,12 +21,43 @@ import (
 func TestWelcomeOnLaterStarts(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := welcome(&out, "http://127.0.0.1:8080", ""); err != nil {
+	if err := welcome(&out, "http://127.0.0.1:8080", "", ""); err != nil {
 		t.Fatal(err)
 	}
 	want := "\nSpool listens on http://127.0.0.1:8080\nUpload and watch in a browser: http://127.0.0.1:8080/\n\nTo create another API key: spool keys create --name=NAME\n"
 	if out.String() != want {
 		t.Errorf("prints %q, want %q", out.String(), want)
+	}
+}
+
+// People export SPOOL_API_KEY for the command line, and then start a server in the same shell.
+func TestWelcomeSaysWhereTheKeyIsFrom(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("a-long-key-of-the-file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		env  map[string]string
+		want string
+	}{
+		{nil, nil, ""},
+		{nil, map[string]string{"SPOOL_API_KEY": "a-long-key-of-a-shell"}, "set by SPOOL_API_KEY is valid here. The commands that speak to a server\nread the same variable."},
+		{[]string{"--api-key=a-long-key-of-a-flag"}, map[string]string{"SPOOL_API_KEY": "a-long-key-of-a-shell"}, "set by --api-key is valid here.\n\n"},
+		{nil, map[string]string{"SPOOL_API_KEY_FILE": file}, "set by SPOOL_API_KEY_FILE is valid here.\n\n"},
+	} {
+		c, found, err := sources{args: test.args, env: test.env}.parseAndFind(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := welcome(&out, "http://127.0.0.1:8080", "", c.keyOrigin(found)); err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.Contains(out.String(), "is valid here"); told != (test.want != "") || !strings.Contains(out.String(), test.want) {
+			t.Errorf("%v %v: prints %q, want %q in it", test.args, test.env, out.String(), test.want)
+		}
 	}
 }
 
@@ -125,7 +158,7 @@ func pasteWalkThrough(t *testing.T, program string) {
 	const key = "sp_secret"
 	srv := fakeService(t, key)
 	var text bytes.Buffer
-	if err := welcome(&text, srv.URL, key); err != nil {
+	if err := welcome(&text, srv.URL, key, ""); err != nil {
 		t.Fatal(err)
 	}
 	_, script, _ := strings.Cut(text.String(), "into another terminal:\n")

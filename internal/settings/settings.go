@@ -130,6 +130,10 @@ func (s *Settings) WithOrigins(ctx *kong.Context, faults []string) []string {
 	return out
 }
 
+// Origin returns where a setting is set, in words that continue "It is set "; "" if it has its default. It knows the
+// command line only after WithOrigins.
+func (s *Settings) Origin(key string) string { return s.found[key] }
+
 // withoutSpaces removes the spaces around a value, and around each one of a list: files of variables and secrets end
 // lines as they like, and people write "a, b".
 func withoutSpaces(flag *kong.Flag, value string) string {

@@ -148,6 +148,6 @@ func notAllowed(format string, args ...any) *NotAllowedError {
 }
 
 var (
-	errNotPublic = notAllowed("The address does not belong to the public internet.")
-	errPlain     = notAllowed("The address must begin with https://.")
+	errNotPublic = notAllowed("The address does not belong to the public internet. The operator of the server can allow it with the setting outbound_allow.")
+	errPlain     = notAllowed("The address must begin with https://. The operator of the server can allow http to a host with the setting outbound_allow.")
 )

@@ -105,3 +105,14 @@ func TestCheckAsksDNS(t *testing.T) {
 		t.Errorf("http to the public internet: %v; want it refused", err)
 	}
 }
+
+// The server of an application in development is on the same machine: the refusal says what to do.
+func TestARefusalNamesTheSetting(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t)
+	for _, address := range []string{"http://localhost:3000/hook", "http://127.0.0.1:3000/hook", "https://127.0.0.1/hook", "https://10.0.0.1/a.mp4"} {
+		if _, err := g.CheckURL(address); err == nil || !strings.Contains(err.Error(), "outbound_allow") {
+			t.Errorf("%s: %v; want a sentence that names outbound_allow", address, err)
+		}
+	}
+}
