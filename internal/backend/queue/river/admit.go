@@ -63,10 +63,11 @@ func (q *Queue) admitLoop(ctx context.Context) {
 // the table in the hope of an early hit.
 const busyLanesSQL = `
 	SELECT lane FROM unnest($1::text[]) AS lane
-	 WHERE (SELECT id FROM river_job WHERE queue = lane AND state = 'pending' ORDER BY args->>'share' LIMIT 1) IS NOT NULL
-	    OR EXISTS (SELECT 1 FROM river_job WHERE queue = lane AND priority = 1 AND state = 'available' AND scheduled_at > now())
-	    OR EXISTS (SELECT 1 FROM river_job WHERE queue = lane AND priority = 1 AND state IN ('retryable', 'scheduled') AND scheduled_at <= now())
-	    OR lane = $2 AND EXISTS (SELECT 1 FROM river_job WHERE queue = lane AND priority = 1 AND state = 'retryable' AND scheduled_at > now() + $3::interval)`
+	 WHERE (SELECT id FROM river_job WHERE queue = lane AND state = 'pending' AND priority = 1 ORDER BY args->>'share' LIMIT 1) IS NOT NULL
+	    OR EXISTS (SELECT 1 FROM river_job WHERE queue = lane AND state = 'pending' AND priority = 4 AND scheduled_at <= now())
+	    OR EXISTS (SELECT 1 FROM river_job WHERE queue = lane AND state = 'available' AND priority = 1 AND scheduled_at > now())
+	    OR lane = $2 AND EXISTS (SELECT 1 FROM river_job WHERE queue = lane AND state = 'pending' AND priority = 4
+	                                AND scheduled_at > now() + $3::interval AND attempt > 0)`
 
 // admitAll admits tasks on all lanes where there is something to do.
 func (q *Queue) admitAll(ctx context.Context) error {
@@ -89,80 +90,63 @@ func (q *Queue) admitAll(ctx context.Context) error {
 	return nil
 }
 
-// promoteSQL makes tasks pending whose time has come. River makes a task available at once that failed and
-// is to run again in a few seconds; until then it must not hold a place. A task that would wait longer than
-// any pause was put back before the database's clock was turned back. River ends a task after 32,000
-// attempts and keeps the error of each: here the last ones are enough, and a task never ends.
-const promoteSQL = `
-	UPDATE river_job
-	   SET state = CASE WHEN scheduled_at BETWEEN now() AND now() + $2::interval THEN 'retryable' ELSE 'pending' END::river_job_state,
-	       scheduled_at = CASE WHEN scheduled_at > now() + $2::interval THEN now() ELSE scheduled_at END,
-	       attempt = least(attempt, max_attempts - 2), errors = errors[greatest(1, cardinality(errors) - 9):],
-	       metadata = metadata - 'yield'
-	 WHERE queue = $1 AND priority = 1
-	   AND (state = 'available' AND scheduled_at > now()
-	        OR state IN ('retryable', 'scheduled') AND scheduled_at <= now()
-	        OR state = 'retryable' AND scheduled_at > now() + $2::interval)`
+// dueSQL marks the tasks whose time has come. One that failed and would wait longer than any pause was put
+// back before the database's clock was turned back. One that is available waits for nothing: a process whose
+// clock is wrong put it back when it stopped.
+const dueSQL = `
+	UPDATE river_job SET priority = 1, scheduled_at = least(scheduled_at, now())
+	 WHERE queue = $1
+	   AND (state = 'pending' AND priority = 4 AND scheduled_at <= now()
+	        OR state = 'pending' AND priority = 4 AND scheduled_at > now() + $2::interval AND attempt > 0
+	        OR state = 'available' AND priority = 1 AND scheduled_at > now())`
 
 // placesSQL counts the places on a lane, and how many of them are taken or promised.
 const placesSQL = `
 	SELECT coalesce((SELECT sum((places->>$1)::bigint) FROM queue_worker WHERE seen_at > now() - $2::interval), 0),
 	       (SELECT count(*) FROM river_job WHERE queue = $1 AND state IN ('running', 'available'))`
 
-// takeBackSQL makes tasks pending again that failed before and were made available although there was no place for
-// them. River does that to all tasks at once whose pause is over, and they would go before other tenants' tasks.
-// Tasks that were put back because their worker stopped or died stay available: they are the first to run again.
-const takeBackSQL = `UPDATE river_job SET state = 'pending' WHERE queue = $1 AND state = 'available' AND cardinality(errors) > 0`
-
 // admitSQL makes at most $2 tasks of a lane available, of each share so many that it has no more than $3. It
 // skips from one share to the next in an index, because one may have a hundred thousand tasks. A task whose
 // name runs has to wait: that attempt was cancelled, and has not ended.
 const admitSQL = `
 	WITH RECURSIVE waiting (share) AS (
-	     SELECT (SELECT args->>'share' FROM river_job WHERE queue = $1 AND state = 'pending' ORDER BY args->>'share' LIMIT 1)
+	     SELECT (SELECT args->>'share' FROM river_job WHERE queue = $1 AND state = 'pending' AND priority = 1 ORDER BY args->>'share' LIMIT 1)
 	      UNION ALL
-	     SELECT (SELECT args->>'share' FROM river_job WHERE queue = $1 AND state = 'pending' AND args->>'share' > waiting.share ORDER BY args->>'share' LIMIT 1)
+	     SELECT (SELECT args->>'share' FROM river_job WHERE queue = $1 AND state = 'pending' AND priority = 1 AND args->>'share' > waiting.share ORDER BY args->>'share' LIMIT 1)
 	       FROM waiting WHERE waiting.share IS NOT NULL
 	), held AS (
 	     SELECT args->>'share' AS share, count(*) AS tasks FROM river_job
 	      WHERE queue = $1 AND state IN ('running', 'available') GROUP BY 1
 	), candidate AS (
-	     SELECT first.id, first.urgency, served.at,
-	            coalesce(held.tasks, 0) + row_number() OVER (PARTITION BY waiting.share ORDER BY first.urgency, first.id) AS nth
+	     SELECT first.id, first.urgency, first.created_at, served.at,
+	            coalesce(held.tasks, 0) + row_number() OVER (PARTITION BY waiting.share ORDER BY first.urgency, first.created_at, first.id) AS nth
 	       FROM waiting
 	       LEFT JOIN held ON held.share = waiting.share
 	      CROSS JOIN LATERAL (
-	            SELECT id, (args->>'priority')::bigint AS urgency FROM river_job AS job
-	             WHERE queue = $1 AND state = 'pending' AND args->>'share' = waiting.share
+	            SELECT id, (args->>'priority')::bigint AS urgency, created_at FROM river_job AS job
+	             WHERE queue = $1 AND state = 'pending' AND priority = 1 AND args->>'share' = waiting.share
 	               AND NOT EXISTS (SELECT 1 FROM river_job AS old
 	                                WHERE old.queue = $1 AND old.state = 'running' AND old.metadata ? 'cancel_attempted_at' AND old.args->>'name' = job.args->>'name')
-	             ORDER BY (args->>'priority')::bigint, id LIMIT $2) AS first
+	             ORDER BY (args->>'priority')::bigint, created_at, id LIMIT $2) AS first
 	      CROSS JOIN LATERAL (
 	            SELECT max(attempted_at) AS at FROM river_job WHERE queue = $1 AND args->>'share' = waiting.share) AS served
 	)
-	UPDATE river_job SET state = 'available'
+	UPDATE river_job SET state = 'available', scheduled_at = least(scheduled_at, now())
 	 WHERE state = 'pending' AND id IN (
 	       SELECT id FROM candidate WHERE nth <= $3
-	        ORDER BY urgency >= $4, nth, at NULLS FIRST, urgency, id LIMIT $2)`
+	        ORDER BY urgency >= $4, nth, at NULLS FIRST, urgency, created_at, id LIMIT $2)`
 
 // admit fills the free places of a lane, and wakes River's fetchers when tx commits.
 func (q *Queue) admit(ctx context.Context, tx pgx.Tx, lane queue.Lane) error {
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, hashtext($2))`, admitLock, lane); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, promoteSQL, lane, lane.LongestPause()); err != nil {
-		return fmt.Errorf("promote due tasks: %w", err)
+	if _, err := tx.Exec(ctx, dueSQL, lane, lane.LongestPause()); err != nil {
+		return fmt.Errorf("find due tasks: %w", err)
 	}
 	var places, taken int
 	if err := tx.QueryRow(ctx, placesSQL, lane, q.lostAfter).Scan(&places, &taken); err != nil {
 		return fmt.Errorf("count the places: %w", err)
-	}
-	if taken > places {
-		tag, err := tx.Exec(ctx, takeBackSQL, lane)
-		if err != nil {
-			return fmt.Errorf("take back what has no place: %w", err)
-		}
-		taken -= int(tag.RowsAffected())
 	}
 	free := places - taken
 	if free <= 0 {
@@ -195,7 +179,7 @@ func (q *Queue) askToYield(ctx context.Context, tx pgx.Tx, lane queue.Lane) erro
 		      WHERE queue = $1 AND state = 'running' AND (args->>'priority')::bigint >= $2 AND NOT metadata ? 'cancel_attempted_at'
 		), waiting AS (
 		     SELECT 1 FROM river_job
-		      WHERE EXISTS (SELECT 1 FROM spare) AND queue = $1 AND state = 'pending' AND (args->>'priority')::bigint < $3
+		      WHERE EXISTS (SELECT 1 FROM spare) AND queue = $1 AND state = 'pending' AND priority = 1 AND (args->>'priority')::bigint < $3
 		        AND scheduled_at <= now() - $4::interval LIMIT (SELECT count(*) FROM spare)
 		)
 		UPDATE river_job SET metadata = metadata || '{"yield": true}'

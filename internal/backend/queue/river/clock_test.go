@@ -17,7 +17,7 @@ func TestClockOfTheDatabaseGoesBack(t *testing.T) {
 	const back = `UPDATE queue_worker SET seen_at = seen_at + interval '1 hour', steady_at = steady_at + interval '1 hour',
 		started_at = started_at + interval '1 hour';
 		UPDATE river_job SET attempted_at = attempted_at + interval '1 hour';
-		UPDATE river_job SET scheduled_at = scheduled_at + interval '1 hour' WHERE state = 'retryable'`
+		UPDATE river_job SET scheduled_at = scheduled_at + interval '1 hour' WHERE state = 'pending'`
 	o := river.Options{Heartbeat: 100 * time.Millisecond, LostAfter: 2 * time.Second}
 
 	t.Run("under tasks of a dead worker", func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestClockOfTheDatabaseGoesBack(t *testing.T) {
 		m.work(1)
 		m.enqueue(encode(0))
 		m.next(encode(0), 1).end <- errors.New("sad")
-		m.waitFor(`SELECT count(*) = 1 FROM river_job WHERE state = 'retryable'`)
+		m.waitFor(`SELECT count(*) = 1 FROM river_job WHERE state = 'pending'`)
 		pgtest.Exec(t, address, back)
 		m.next(encode(0), 2).end <- nil
 		m.drained()

@@ -21,7 +21,7 @@ import (
 const (
 	jobKind = "task" // River's kind; ours is in the arguments, so that a new kind needs no registration
 
-	// endless is River's limit of attempts. A task never reaches it, because promote keeps the count below.
+	// endless is River's limit of attempts. A task never reaches it: see putBackSQL.
 	endless = 32_000
 )
 
@@ -38,8 +38,6 @@ type args struct {
 	Priority int          `json:"priority"`
 	RunAt    *time.Time   `json:"runAt,omitempty"`
 	Trace    string       `json:"trace,omitempty"`
-
-	retryAt time.Time // after an attempt that failed
 }
 
 // Kind implements river.JobArgs.
@@ -106,14 +104,14 @@ func (q *Queue) enqueue(ctx context.Context, tx queue.Tx, tasks []queue.Task) er
 	})
 }
 
-// job returns the job of a task: pending, or scheduled if it is for later. RunAt is of this machine's clock.
+// job returns the job of a task. RunAt is of this machine's clock.
 func (q *Queue) job(t queue.Task) river.InsertManyParams {
 	o := &river.InsertOpts{
 		Queue: string(t.Kind.Lane()), MaxAttempts: endless, Pending: true,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live},
 	}
 	if pause := time.Until(t.RunAt); pause > 0 {
-		o.ScheduledAt, o.Pending = q.time.Now().Add(pause), false
+		o.ScheduledAt, o.Priority = q.time.Now().Add(pause), 4
 	}
 	return river.InsertManyParams{Args: newArgs(t), InsertOpts: o}
 }
@@ -145,9 +143,13 @@ func (q *Queue) cancel(ctx context.Context, tx queue.Tx, id video.ID, keep []que
 	if err := lockVideos(ctx, tx, id); err != nil {
 		return err
 	}
-	for { // again, because a task that was put back meanwhile is a new job
+	for { // again, because a task that is put back while its lock is awaited is a new job
+		found, err := hasTasks(ctx, tx, id, keep)
+		if err != nil || !found {
+			return err
+		}
 		waiting, running, err := lockTasks(ctx, tx, id, keep)
-		if err != nil || len(waiting)+len(running) == 0 {
+		if err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM river_job WHERE id = ANY($1)`, waiting); err != nil {
@@ -171,14 +173,19 @@ func (q *Queue) cancel(ctx context.Context, tx queue.Tx, id video.ID, keep []que
 	}
 }
 
+// uncancelledSQL finds the tasks of video $1 that are not cancelled, except for kinds $2.
+const uncancelledSQL = `
+	  FROM river_job
+	 WHERE args->>'video' = $1 AND args->>'kind' <> ALL($2) AND finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at'`
+
+func hasTasks(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kind) (found bool, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1`+uncancelledSQL+`)`, id, toStrings(keep)).Scan(&found)
+	return found, err
+}
+
 // lockTasks locks the tasks of a video that are not cancelled and returns the ids of their jobs.
 func lockTasks(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kind) (waiting, running []int64, err error) {
-	const lock = `
-		SELECT id, state = 'running' FROM river_job
-		 WHERE args->>'video' = $1 AND args->>'kind' <> ALL($2) AND finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at'
-		 ORDER BY id FOR UPDATE`
-
-	rows, err := tx.QueryContext(ctx, lock, id, toStrings(keep))
+	rows, err := tx.QueryContext(ctx, `SELECT id, state = 'running'`+uncancelledSQL+` ORDER BY id FOR UPDATE`, id, toStrings(keep))
 	if err != nil {
 		return nil, nil, err
 	}

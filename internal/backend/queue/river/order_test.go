@@ -25,29 +25,36 @@ func TestRetryKeepsItsPriority(t *testing.T) {
 	m.enqueue(append(later, urgent)...)
 	m.next(urgent, 1).end <- errors.New("sad")
 	first := m.next(later[0], 1)
-	m.waitFor(`SELECT count(*) = 1 FROM river_job WHERE args->>'kind' = 'inspect' AND state = 'pending'`)
+	m.waitFor(`SELECT count(*) = 1 FROM river_job WHERE args->>'kind' = 'inspect' AND state = 'pending' AND priority = 1`)
 	first.end <- nil
 	m.next(urgent, 2).end <- nil
 	m.next(later[1], 1).end <- nil
 	m.next(later[2], 1).end <- nil
 }
 
-// River makes all tasks available at once whose pause is over. They must not go before a tenant that has waited for less.
-func TestWhatRiverMakesAvailableIsTakenBack(t *testing.T) {
+// River's scheduler makes a task available as soon as it is due, even before others that wait. It finds none, because no
+// task is ever in a state that it looks for.
+func TestRiverMakesNoTaskAvailable(t *testing.T) {
 	t.Parallel()
 	address := migrated.Fresh(t)
-	m := newMachine(t, address, river.Options{})
+	m := newMachine(t, address, river.Options{Heartbeat: 50 * time.Millisecond, LostAfter: 15 * time.Second})
+	pgtest.Exec(t, address, `CREATE TABLE seen (state text);
+		CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO seen VALUES (NEW.state); RETURN NULL; END $$;
+		CREATE TRIGGER see AFTER INSERT OR UPDATE OF state ON river_job FOR EACH ROW EXECUTE FUNCTION see()`)
 	m.work(1)
-	many := encodes(10)
-	m.enqueue(many...)
-	first := m.next(many[0], 1)
-	pgtest.Exec(t, address, `UPDATE river_job SET state = 'available', errors = ARRAY['{}'::jsonb] WHERE state = 'pending'`)
-	other := queue.Task{Kind: queue.Encode, Video: someVideo, Number: 100, Tenant: "other"}
-	m.enqueue(other)
-	m.waitFor(`SELECT count(*) = 0 FROM river_job WHERE state = 'available'`)
-	first.end <- nil
-	m.next(other, 1).end <- nil
-	m.next(many[1], 1).end <- nil
+	later, spare := encode(2), encode(1)
+	later.RunAt, spare.Priority = time.Now().Add(time.Minute), queue.Spare
+	m.enqueue(later, spare)
+	yields := m.next(spare, 1)
+	m.enqueue(encode(0))
+	<-yields.ctx.Done()
+	yields.end <- nil
+	m.next(encode(0), 1).end <- queue.RetryAfter(time.Minute, errors.New("sad"))
+	m.next(spare, 1).end <- queue.RetryAfter(time.Millisecond, errors.New("sad"))
+	m.next(spare, 2).end <- errors.New("sad")
+	m.waitFor(`SELECT count(*) = 3 FROM river_job WHERE state = 'pending'`)
+	m.waitFor(`SELECT count(*) > 3 FROM seen WHERE state = 'running'`)
+	m.waitFor(`SELECT NOT EXISTS (SELECT 1 FROM seen WHERE state IN ('retryable', 'scheduled'))`)
 }
 
 // waitFor waits until a question to the database is answered with true.
@@ -99,9 +106,7 @@ func TestAttemptsNeverOverflow(t *testing.T) {
 	m.enqueue(encode(0))
 	pgtest.Exec(t, address, `UPDATE river_job SET attempt = 31998`)
 	m.work(1)
-	m.next(encode(0), 31999).end <- errors.New("sad")
-	m.waitFor(`SELECT count(*) = 1 FROM river_job WHERE state = 'retryable'`)
-	pgtest.Exec(t, address, `UPDATE river_job SET scheduled_at = now()`)
+	m.next(encode(0), 31999).end <- queue.RetryAfter(0, errors.New("sad"))
 	m.next(encode(0), 31999).end <- nil
 	m.drained()
 }

@@ -20,10 +20,10 @@ func TestRunAtIsByTheClockOfTheEnqueuer(t *testing.T) {
 		q := &Queue{time: &databaseTime{}}
 		q.time.ahead.Store(int64(skew))
 		later := q.job(queue.Task{RunAt: time.Now().Add(time.Minute)}).InsertOpts
-		if got := later.ScheduledAt.Sub(time.Now().Add(skew)); (got-time.Minute).Abs() > time.Second || later.Pending {
+		if got := later.ScheduledAt.Sub(time.Now().Add(skew)); (got-time.Minute).Abs() > time.Second || later.Priority != 4 {
 			t.Errorf("with a database %v ahead a task in a minute is due in %v", skew, got)
 		}
-		if past := q.job(queue.Task{RunAt: time.Now().Add(-time.Second)}).InsertOpts; !past.ScheduledAt.IsZero() || !past.Pending {
+		if past := q.job(queue.Task{RunAt: time.Now().Add(-time.Second)}).InsertOpts; !past.ScheduledAt.IsZero() || past.Priority != 0 {
 			t.Errorf("with a database %v ahead a task of the past is due at %v", skew, past.ScheduledAt)
 		}
 	}
@@ -52,7 +52,7 @@ func TestStatementsUseTheirIndexes(t *testing.T) {
 		indexes         []string
 	}{
 		{"busy lanes", busyLanesSQL, []any{toStrings(queue.Lanes), queue.EncodeLane, time.Minute}, []string{"queue_job_waiting", "river_job_prioritized_fetching_index"}},
-		{"promote", promoteSQL, []any{queue.EncodeLane, time.Minute}, []string{"river_job_prioritized_fetching_index"}},
+		{"due", dueSQL, []any{queue.EncodeLane, time.Minute}, []string{"river_job_prioritized_fetching_index"}},
 		{"admit", admitSQL, []any{queue.EncodeLane, 4, 4, queue.Spare}, []string{"queue_job_waiting", "queue_job_served"}},
 	} {
 		plan := explain(t, st, tt.statement, tt.args...)

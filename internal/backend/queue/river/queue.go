@@ -1,18 +1,21 @@
 // Package river is the queue of many machines: its tasks are jobs of River
 // (github.com/riverqueue/river) in the PostgreSQL database they share. A lane is a
-// queue of River. River inserts, fetches, wakes, cancels, retries and cleans up;
-// this package adds what River leaves out: fair shares between tenants, and a
-// heartbeat, so that the tasks of a dead worker run again within seconds. It owns
-// the table queue_worker.
+// queue of River. River inserts, fetches, wakes, cancels and cleans up; this package
+// adds what River leaves out: fair shares between tenants, and a heartbeat, so that
+// the tasks of a dead worker run again within seconds. It owns the table queue_worker.
 //
 // # Admission
 //
 // A task is inserted as pending, which River leaves alone. Whenever a task was
 // enqueued or has ended, and twice a second in case a process died meanwhile, one
 // statement makes as many pending tasks available as there are free places, in the
-// order that package queue describes; River's workers fetch these at once. A task
-// that is for later, or failed, becomes pending again when its time has come. An
+// order that package queue describes; River's workers fetch these at once. An
 // advisory lock makes processes take turns.
+//
+// A task that failed is pending, too, until its pause is over and a place is free.
+// River's own retry would make it available as soon as the pause is over, even
+// before tenants that wait for longer, and would end it after 32,000 attempts. Until a task is due, its
+// job has River's priority 4, so that admissions do not read it; then it has 1.
 //
 // # Dead workers
 //
@@ -25,7 +28,8 @@
 // River ends a job with an UPDATE that asks for its id and for state 'running', but
 // not for the attempt. So a process that was paused, taken for dead and resumed could
 // end the attempt of its successor. Therefore a task is put back as a new job, and the
-// old one is closed: whatever the old process still writes finds it closed.
+// old one is closed: whatever the old process still writes finds it closed. The same
+// holds for a task that failed, whose old job River would otherwise complete.
 //
 // # Time
 //

@@ -26,7 +26,7 @@ func (q *Queue) All(ctx context.Context, r queue.Reader) iter.Seq2[queue.Task, e
 		SELECT args->>'kind', args->>'video', (args->>'number')::int, args->>'id', args->>'tenant', args->>'endpoint', (args->>'priority')::int,
 		       CASE WHEN scheduled_at > now() THEN (extract(epoch FROM scheduled_at) * 1000)::bigint ELSE 0 END
 		  FROM river_job
-		 WHERE finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at' ORDER BY id`)
+		 WHERE finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at' ORDER BY created_at, id`)
 }
 
 // WaitIdle implements queue.Queue for all machines: it polls the database.

@@ -102,7 +102,7 @@ func (q *Queue) startClient(ctx context.Context, lanes map[queue.Lane]queue.Pool
 	if err := client.Start(ctx); err != nil {
 		return nil, err
 	}
-	ended, _ := client.Subscribe(river.EventKindJobCompleted, river.EventKindJobCancelled, river.EventKindJobFailed, river.EventKindJobSnoozed)
+	ended, _ := client.Subscribe(river.EventKindJobCancelled, river.EventKindJobSnoozed) // what else ends wakes by itself
 	go func() {
 		for range ended { // until the client stops
 			q.wake()
@@ -140,9 +140,6 @@ type worker struct {
 	lanes map[queue.Lane]queue.Pool
 }
 
-// NextRetry implements river.Worker.
-func (*worker) NextRetry(job *river.Job[args]) time.Time { return job.Args.retryAt }
-
 // Work implements river.Worker.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	a := w.q.running.Begin(ctx, job.ID, job.Args.task(job.Attempt))
@@ -175,7 +172,7 @@ func (q *Queue) result(ctx context.Context, job *river.Job[args], a *attempts.At
 	case errors.Is(cause, queue.ErrCancelled):
 		return river.JobCancel(cause)
 	case errors.Is(cause, attempts.ErrYield):
-		return river.JobSnooze(yieldPause)
+		return q.putBack(ctx, a, 0, false)
 	case cause != nil:
 		return context.Canceled // River puts it back, and does not count the attempt
 	}
@@ -190,13 +187,37 @@ func (q *Queue) result(ctx context.Context, job *river.Job[args], a *attempts.At
 			append(attempts.LogAttrs(err), "task", a.Task.String(), "attempt", a.Task.Attempt, "pause", pause)...)
 	}
 	q.backOff(ctx, err)
-	job.Args.retryAt = q.time.Now().Add(pause)
-	return err
+	return q.putBack(ctx, a, pause, true)
 }
 
-// yieldPause is how long a task of spare time stays away that gave its place to another: long enough for
-// promote to find it before it is fetched again.
-const yieldPause = time.Second
+// putBackSQL has the task of a job wait for $2, as a new job: River completes the old one when Work returns,
+// but writes nothing if it is closed. A job that was cancelled, or that others have closed, stays as it is. While
+// an attempt runs, no other one is at the same job. The count of attempts stays below the 32,000 after which River
+// would end the task.
+const putBackSQL = `
+	WITH closed AS (
+	     UPDATE river_job SET state = 'discarded', finalized_at = now()
+	      WHERE id = $1 AND state = 'running' AND NOT metadata ? 'cancel_attempted_at'
+	     RETURNING *
+	)
+	INSERT INTO river_job (state, priority, scheduled_at, attempt, created_at, args, kind, max_attempts, queue, unique_key, unique_states)
+	SELECT 'pending', 4, now() + $2::interval, least(CASE WHEN $3 THEN attempt ELSE attempt - 1 END, max_attempts - 2),
+	       created_at, args, kind, max_attempts, queue, unique_key, unique_states
+	  FROM closed`
+
+// putBack has a task wait for a pause, and then for a place. If the database refuses, River makes it available
+// again, without a pause and without counting the attempt: too early is better than lost. The returned error is
+// for River.
+func (q *Queue) putBack(ctx context.Context, a *attempts.Attempt, pause time.Duration, counts bool) error {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
+	defer cancel()
+	if _, err := q.pool.Exec(limited, putBackSQL, a.Row, pause, counts); err != nil {
+		q.log.WarnContext(ctx, "a task runs again without a pause, because that could not be recorded", "task", a.Task.String(), "err", err)
+		return river.JobSnooze(0)
+	}
+	q.wake()
+	return nil
+}
 
 // count counts the results of attempts that encode.
 func (q *Queue) count(a *attempts.Attempt, err error) {
