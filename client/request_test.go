@@ -186,7 +186,8 @@ func TestListsFollowTheirPages(t *testing.T) {
 	t.Parallel()
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
-		if q.Get("limit") != "2" || q.Get("metadata.album") != "42" || q.Get("status") != "ready" {
+		if q.Get("limit") != "2" || q.Get("metadata.album") != "42" || q.Get("status") != "ready" ||
+			q.Get("isPublic") != "false" || q.Get("createdAfter") != "2030-05-01T12:00:00Z" || q.Has("createdBefore") {
 			t.Errorf("asked for %v", q)
 		}
 		switch q.Get("cursor") {
@@ -198,7 +199,8 @@ func TestListsFollowTheirPages(t *testing.T) {
 			io.WriteString(w, `{"videos":[{"id":"3","customMetadata":{"n":12345678901234567890}}]}`)
 		}
 	})
-	list := c.Videos(t.Context(), Filter{Status: Ready, Metadata: map[string]string{"album": "42"}, PageSize: 2})
+	list := c.Videos(t.Context(), Filter{Status: Ready, Metadata: map[string]string{"album": "42"}, PageSize: 2, Public: new(false),
+		CreatedAfter: time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)})
 	for range 2 { // it can be started again
 		var ids, number string
 		for v, err := range list {

@@ -85,7 +85,10 @@ func (c *Client) PrivateVideo(ctx context.Context, id string, life time.Duration
 type Filter struct {
 	Status   Status            // only those
 	Metadata map[string]string // only those with these values at the top level of their metadata, up to 10
+	Public   *bool             // only public ones, or only private ones
 	PageSize int               // how many the server is asked for at once, 1 to 100; 0 means 100
+
+	CreatedAfter, CreatedBefore time.Time // zero: at any time
 }
 
 // Videos returns the videos of the key's tenant, the newest first. It asks for one page after the other. An
@@ -97,6 +100,14 @@ func (c *Client) Videos(ctx context.Context, f Filter) iter.Seq2[Video, error] {
 	}
 	if f.Status != "" {
 		query.Set("status", string(f.Status))
+	}
+	if f.Public != nil {
+		query.Set("isPublic", strconv.FormatBool(*f.Public))
+	}
+	for name, at := range map[string]time.Time{"createdAfter": f.CreatedAfter, "createdBefore": f.CreatedBefore} {
+		if !at.IsZero() {
+			query.Set(name, at.Format(time.RFC3339Nano))
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
 		query.Set("metadata."+key, f.Metadata[key])

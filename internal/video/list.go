@@ -23,9 +23,16 @@ type Filter struct {
 	Status Status   // "": any
 	Labels []Label  // all of them must match
 	Words  []string // all of them must occur in its names; from Words
+	Public *bool    // nil: public and private ones
+	// CreatedFrom is part of the time that the filter selects, CreatedBefore is not. Both are whole milliseconds;
+	// zero: no limit.
+	CreatedFrom, CreatedBefore time.Time
 	// OldestFirst turns the list around. It cannot be combined with Labels.
 	OldestFirst bool
 }
+
+// IsSearch reports whether a page of this list may examine many more videos than it returns.
+func (f Filter) IsSearch() bool { return len(f.Labels) > 0 || len(f.Words) > 0 || f.Public != nil }
 
 // Words takes apart what a person looks for. Case does not matter.
 func Words(text string) []string { return strings.Fields(strings.ToLower(text)) }

@@ -2080,6 +2080,12 @@ export interface operations {
                 status?: components["schemas"]["VideoStatus"];
                 /** @description Only videos whose title or filename has all of these words, or parts of words, in it; case does not matter. A page of such a search may have few videos, or none, and a nextCursor: continue with it. */
                 q?: string;
+                /** @description Only public videos, or only private ones. A page of such a list may have few videos, or none, and a nextCursor: continue with it. */
+                isPublic?: boolean;
+                /** @description Only videos that were created after this time. */
+                createdAfter?: string;
+                /** @description Only videos that were created before this time. */
+                createdBefore?: string;
                 /** @description The order; oldest cannot be combined with metadata. A cursor belongs to the order that it was made in. */
                 sort?: components["schemas"]["ListVideosSort"];
                 /** @description metadata.KEY=VALUE: only videos whose customMetadata has VALUE under KEY; if there are several, all must match. A page of such a search may have few videos, or none, and a nextCursor: continue with it. */

@@ -15,8 +15,8 @@ import (
 // of the next page, which is zero after the last one. It leaves out videos that are
 // being deleted, and the plans of videos that are not processing.
 //
-// A page that filters by labels or words may have fewer videos than limit, or none,
-// and still not be the last; see searchLabels and searchWords.
+// A page of a search (Filter.IsSearch) may have fewer videos than limit, or none,
+// and still not be the last; see searchLabels and searchRows.
 func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	tx, err := s.snapshot(ctx)
 	if err != nil {
@@ -73,8 +73,8 @@ func (q Queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, 
 	switch {
 	case len(f.Labels) > 0:
 		find = q.searchLabels
-	case len(f.Words) > 0:
-		find = q.searchWords
+	case f.IsSearch():
+		find = q.searchRows
 	}
 	videos, next, err := find(ctx, tenant, f, after, limit)
 	if err != nil || len(videos) == 0 {
@@ -113,7 +113,7 @@ func (q Queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, 
 	return videos, video.Cursor{CreatedAt: last.CreatedAt, ID: last.ID}, nil
 }
 
-// pageQuery selects the videos after a cursor. It ignores labels and words.
+// pageQuery selects the videos after a cursor. It ignores what only a search looks for.
 func pageQuery(tenant video.Tenant, f video.Filter, after video.Cursor, limit int) (text string, args []any) {
 	var s statement
 	s.add(`SELECT ` + listColumns + ` FROM video`)
@@ -140,18 +140,46 @@ func (s *statement) add(text string, args ...any) {
 
 // stretch adds to a statement which part of the list it reads: limit videos after a cursor.
 func stretch(to *statement, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) {
-	created, beyond, order := int64(math.MaxInt64), `<`, ` DESC` // from the newest on
+	to.add(` WHERE tenant = ? AND deleted_at IS NULL`, tenant)
+	to.addTime(`created_at`, `id`, f, after)
+	order := ` DESC`
 	if f.OldestFirst {
-		created, beyond, order = math.MinInt64, `>`, ``
+		order = ``
 	}
-	if after != (video.Cursor{}) {
-		created = after.CreatedAt.UnixMilli()
-	}
-	to.add(` WHERE tenant = ? AND deleted_at IS NULL AND (created_at, id) `+beyond+` (?, ?)`, tenant, created, after.ID)
 	if f.Status != "" {
 		to.add(` AND status = ?`, f.Status)
 	}
 	to.add(` ORDER BY created_at`+order+`, id`+order+` LIMIT ?`, limit)
+}
+
+// addTime adds that a video comes after a cursor, and was created in the time that a filter selects. The columns belong to
+// an index, which is entered at the first position.
+func (s *statement) addTime(created, id string, f video.Filter, after video.Cursor) {
+	from, until := int64(math.MinInt64), int64(math.MaxInt64)
+	if !f.CreatedFrom.IsZero() {
+		from = f.CreatedFrom.UnixMilli()
+	}
+	if !f.CreatedBefore.IsZero() {
+		until = f.CreatedBefore.UnixMilli()
+	}
+	at, none := after.CreatedAt.UnixMilli(), after == (video.Cursor{})
+	if f.OldestFirst {
+		if none || at < from {
+			at, after.ID = from, ""
+		}
+		s.add(` AND (`+created+`, `+id+`) > (?, ?)`, at, after.ID)
+		if !f.CreatedBefore.IsZero() {
+			s.add(` AND `+created+` < ?`, until)
+		}
+		return
+	}
+	if none || at >= until {
+		at, after.ID = until, ""
+	}
+	s.add(` AND (`+created+`, `+id+`) < (?, ?)`, at, after.ID)
+	if !f.CreatedFrom.IsZero() {
+		s.add(` AND `+created+` >= ?`, from)
+	}
 }
 
 // videos returns the videos that a query finds, without resolutions.

@@ -80,29 +80,26 @@ func (c criterion) id() string {
 
 // writeFrom adds the videos that meet the criterion to a statement, as the table d. The limit is part of the text:
 // PostgreSQL plans differently for a few rows than for an unknown number.
-func (c criterion) writeFrom(to *statement, after video.Cursor, limit int) {
+func (c criterion) writeFrom(to *statement, f video.Filter, after video.Cursor, limit int) {
 	if c.status != "" {
 		to.add(` FROM video AS d WHERE d.tenant = ? AND d.deleted_at IS NULL AND d.status = ?`, c.tenant, c.status)
 	} else {
 		to.add(` FROM metadata_index AS d WHERE d.hash = ?`, c.hash)
 	}
-	to.add(` AND (d.created_at, `+c.id()+`) < (?, ?) ORDER BY d.created_at DESC, `+c.id()+` DESC LIMIT `+strconv.Itoa(limit),
-		after.CreatedAt.UnixMilli(), after.ID)
+	to.addTime(`d.created_at`, c.id(), f, after)
+	to.add(` ORDER BY d.created_at DESC, ` + c.id() + ` DESC LIMIT ` + strconv.Itoa(limit))
 }
 
 // searchLabels reads one page of the videos whose metadata has all labels of a filter. It goes through the videos
 // that meet the rarest criterion. A page that has examined maxCandidates of them ends with what it has found.
 func (q Queries) searchLabels(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
-	if after == (video.Cursor{}) {
-		after = newest
-	}
 	all := criteria(tenant, f)
-	first, err := q.rarest(ctx, all, after)
+	first, err := q.rarest(ctx, all, f, after)
 	if err != nil {
 		return nil, video.Cursor{}, err
 	}
 	others := slices.Concat(all[:first], all[first+1:])
-	ids, next, err := q.candidates(ctx, all[first], others, after, limit)
+	ids, next, err := q.candidates(ctx, all[first], others, f, after, limit)
 	if err != nil || len(ids) == 0 {
 		return nil, next, err
 	}
@@ -113,15 +110,12 @@ func (q Queries) searchLabels(ctx context.Context, tenant video.Tenant, f video.
 		 ORDER BY created_at DESC, id DESC`, arg)
 	// Different labels may have the same hash.
 	return slices.DeleteFunc(videos, func(v video.Video) bool {
-		return v.Tenant != tenant || !f.Fits(v.Metadata) || !f.Mentions(v.Filename, v.Title)
+		return v.Tenant != tenant || !f.Fits(v.Metadata) || !f.Mentions(v.Filename, v.Title) || f.Public != nil && *f.Public != v.IsPublic
 	}), next, err
 }
 
-// newest is the cursor before all videos.
-var newest = video.Cursor{CreatedAt: time.UnixMilli(1<<63 - 1)}
-
 // rarest returns which criterion the fewest videos after a cursor meet. It counts to maxCandidates.
-func (q Queries) rarest(ctx context.Context, all []criterion, after video.Cursor) (int, error) {
+func (q Queries) rarest(ctx context.Context, all []criterion, f video.Filter, after video.Cursor) (int, error) {
 	if len(all) == 1 {
 		return 0, nil
 	}
@@ -131,7 +125,7 @@ func (q Queries) rarest(ctx context.Context, all []criterion, after video.Cursor
 			s.add(` UNION ALL `)
 		}
 		s.add(`SELECT ` + strconv.Itoa(i) + `, count(*) FROM (SELECT 1`)
-		c.writeFrom(&s, after, maxCandidates)
+		c.writeFrom(&s, f, after, maxCandidates)
 		s.add(`) AS entry`)
 	}
 	type count struct{ criterion, videos int }
@@ -149,9 +143,9 @@ func (q Queries) rarest(ctx context.Context, all []criterion, after video.Cursor
 
 // candidates goes through the videos that meet the first criterion and returns those that meet the others, too, with
 // the cursor at which it stopped; zero: there are no more.
-func (q Queries) candidates(ctx context.Context, first criterion, others []criterion, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
+func (q Queries) candidates(ctx context.Context, first criterion, others []criterion, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
 	s := countMet(first, others)
-	first.writeFrom(s, after, maxCandidates)
+	first.writeFrom(s, f, after, maxCandidates)
 	rows, err := q.db.QueryContext(ctx, s.String(), s.args...)
 	if err != nil {
 		return nil, after, Wrap("search metadata", err)
@@ -187,9 +181,10 @@ func countMet(first criterion, others []criterion) *statement {
 	return s
 }
 
-// searchWords reads one page of the videos whose names have all words of a filter in them. It reads names from an
-// index that has nothing else in it. A page that has examined maxNames ends with what it has found.
-func (q Queries) searchWords(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
+// searchRows reads one page of the videos whose names have all words of a filter in them, or that are as public as it
+// wants. It reads this from an index that has nothing else in it. A page that has examined maxNames ends with what it
+// has found.
+func (q Queries) searchRows(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	ids, next, err := q.named(ctx, tenant, f, after, limit)
 	if err != nil || len(ids) == 0 {
 		return nil, next, err
@@ -208,7 +203,7 @@ func (q Queries) searchWords(ctx context.Context, tenant video.Tenant, f video.F
 // cursor at which it stopped; zero: there are no more.
 func (q Queries) named(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
 	var s statement
-	s.add(`SELECT created_at, id, filename, title FROM video`)
+	s.add(`SELECT created_at, id, filename, title, is_public FROM video`)
 	stretch(&s, tenant, f, after, maxNames)
 	rows, err := q.db.QueryContext(ctx, s.String(), s.args...)
 	if err != nil {
@@ -220,11 +215,12 @@ func (q Queries) named(ctx context.Context, tenant video.Tenant, f video.Filter,
 		var at video.Cursor
 		var created int64
 		var filename, title string
-		if err := rows.Scan(&created, &at.ID, &filename, &title); err != nil {
+		var public bool
+		if err := rows.Scan(&created, &at.ID, &filename, &title, &public); err != nil {
 			return nil, after, Wrap("search names", err)
 		}
 		at.CreatedAt = time.UnixMilli(created).UTC()
-		page.examine(at, f.Mentions(filename, title))
+		page.examine(at, f.Mentions(filename, title) && (f.Public == nil || *f.Public == public))
 	}
 	ids, next := page.end()
 	return ids, next, Wrap("search names", rows.Err())

@@ -53,12 +53,32 @@ func (c *call) decode(in any, op *operation) error {
 			return err
 		}
 		faults = append(faults, ofBody...)
+		if op.isChange() {
+			faults = append(faults, unknownFields(body, in)...)
+		}
 	}
 	return invalidFields(append(faults, op.faults(c.request)...))
 }
 
+// unknownFields returns a fault for each member of a JSON object that the struct which in points to has no field for.
+func unknownFields(body []byte, in any) (faults []video.Fault) {
+	var known []string
+	for _, f := range jsonFields(reflect.TypeOf(in).Elem()) {
+		known = append(known, f.name)
+	}
+	message := "cannot be changed, or is no field; what can be changed is " + strings.Join(known, ", ")
+	for quoted := range video.Members(body) {
+		if !slices.ContainsFunc(known, func(name string) bool { return isName(quoted, name) }) {
+			var name string
+			_ = json.Unmarshal(quoted, &name) // the body is valid
+			faults = append(faults, video.Fault{Field: shortened(name), Code: "not_allowed", Message: message})
+		}
+	}
+	return faults
+}
+
 // decodeBody decodes a JSON object into the struct that in points to, and returns what is wrong with its fields.
-// Unknown fields are ignored. in does not refer to the body afterwards.
+// Unknown fields are ignored: see unknownFields. in does not refer to the body afterwards.
 func decodeBody(body []byte, in any) ([]video.Fault, error) {
 	if err := checkObject(body); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ type videoList struct {
 
 func (r listRoutes) list(ctx context.Context, c *call) (*videoList, error) {
 	q := newListQuery()
-	if err := c.query(q.parameters(), q.decodeLabels); err != nil {
+	if err := c.query(q.parameters(), q.decodeLabels, q.decodeUnknown); err != nil {
 		return nil, err
 	}
 	base, err := c.base()
@@ -82,7 +82,7 @@ func newListSlots() *slots {
 // find reads a page. It waits for a slot first, which the call keeps.
 func (r listRoutes) find(ctx context.Context, c *call, q listQuery) (catalog.Page, error) {
 	slots := c.api.lists
-	if len(q.filter.Labels) > 0 || len(q.filter.Words) > 0 {
+	if q.filter.IsSearch() {
 		slots = c.api.searches
 	}
 	release, err := slots.acquire(ctx, c.actor.KeyID)
@@ -131,6 +131,16 @@ func (q *listQuery) parameters() []parameter {
 				"A page of such a search may have few videos, or none, and a nextCursor: continue with it.",
 		},
 		parameter{
+			name: "isPublic", decode: q.decodePublic, schema: &huma.Schema{Type: huma.TypeBoolean},
+			doc: "Only public videos, or only private ones. A page of such a list may have few videos, or none, and a nextCursor: continue with it.",
+		},
+		timeParameter("createdAfter", "Only videos that were created after this time.", func(at time.Time) {
+			q.filter.CreatedFrom = at.Truncate(time.Millisecond).Add(time.Millisecond)
+		}),
+		timeParameter("createdBefore", "Only videos that were created before this time.", func(at time.Time) {
+			q.filter.CreatedBefore = at.Add(time.Millisecond - 1).Truncate(time.Millisecond)
+		}),
+		parameter{
 			name: "sort", decode: q.decodeSort, schema: &huma.Schema{Type: huma.TypeString, Enum: enum([]string{sortNewest, sortOldest}), Default: sortNewest},
 			doc: "The order; oldest cannot be combined with metadata. A cursor belongs to the order that it was made in.",
 		},
@@ -151,6 +161,15 @@ func (q *listQuery) decodeWords(s string) []video.Fault {
 		return []video.Fault{{Field: "q", Code: "out_of_range", Message: fmt.Sprintf("must have at most %d characters", video.MaxWanted)}}
 	}
 	q.filter.Words = video.Words(s)
+	return nil
+}
+
+func (q *listQuery) decodePublic(s string) []video.Fault {
+	public := s == "true"
+	if !public && s != "false" {
+		return []video.Fault{{Field: "isPublic", Code: "not_allowed", Message: "must be true or false"}}
+	}
+	q.filter.Public = &public
 	return nil
 }
 
@@ -175,9 +194,6 @@ func (q *listQuery) decodeLabels(values url.Values) []video.Fault {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		key, ok := strings.CutPrefix(name, labelPrefix)
 		if !ok || key == "" {
-			if strings.HasPrefix(name, "metadata") { // a mistyped filter must not return everything
-				return []video.Fault{{Field: shortened(name), Code: "not_allowed", Message: "is no filter; write metadata.KEY=VALUE"}}
-			}
 			continue
 		}
 		for _, value := range values[name] {
@@ -191,4 +207,23 @@ func (q *listQuery) decodeLabels(values url.Values) []video.Fault {
 		return []video.Fault{{Field: "metadata", Code: "out_of_range", Message: fmt.Sprintf("must be asked for at most %d times, is %d times", video.MaxLabels, n)}}
 	}
 	return nil
+}
+
+// decodeUnknown refuses parameters that the list does not know: a mistyped filter must not return everything.
+func (q *listQuery) decodeUnknown(values url.Values) (faults []video.Fault) {
+	var known []string
+	for _, p := range q.parameters() {
+		known = append(known, p.name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch key, isLabel := strings.CutPrefix(name, labelPrefix); {
+		case slices.Contains(known, name), isLabel && key != "":
+		case strings.HasPrefix(name, "metadata"):
+			faults = append(faults, video.Fault{Field: shortened(name), Code: "not_allowed", Message: "is no filter; write metadata.KEY=VALUE"})
+		default:
+			faults = append(faults, video.Fault{Field: shortened(name), Code: "not_allowed",
+				Message: "is no parameter of this list, which knows " + strings.Join(known, ", ") + " and metadata.KEY"})
+		}
+	}
+	return faults
 }

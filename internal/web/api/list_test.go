@@ -88,7 +88,7 @@ func decodedList(t *testing.T, query string) (listQuery, error) {
 	t.Helper()
 	q := newListQuery()
 	c := &call{request: request("GET", "/api/video?"+query, "")}
-	return q, c.query(q.parameters(), q.decodeLabels)
+	return q, c.query(q.parameters(), q.decodeLabels, q.decodeUnknown)
 }
 
 func TestDecodeList(t *testing.T) {
@@ -111,7 +111,10 @@ func TestDecodeList(t *testing.T) {
 		{"the oldest first", "sort=oldest&status=fail", query(20, none, video.Filter{Status: video.Fail, OldestFirst: true})},
 		{"everything", "limit=7&status=fail&metadata.k=v&cursor=" + someCursor.String(), query(7, someCursor,
 			video.Filter{Status: video.Fail, Labels: []video.Label{{Key: "k", Value: "v"}}})},
-		{"unknown parameters", "offset=3&Status=x&meta.a=1&order=up&order=down", query(20, none, video.Filter{})},
+		{"private ones", "isPublic=false", query(20, none, video.Filter{Public: new(false)})},
+		{"public ones", "isPublic=true", query(20, none, video.Filter{Public: new(true)})},
+		{"a time", "createdAfter=2030-05-01T12:00:00Z&createdBefore=2030-05-01T14:00:00.0005%2B02:00", query(20, none, video.Filter{
+			CreatedFrom: time.Date(2030, 5, 1, 12, 0, 0, 1e6, time.UTC), CreatedBefore: time.Date(2030, 5, 1, 12, 0, 0, 1e6, time.UTC)})},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -133,20 +136,26 @@ func TestListFaults(t *testing.T) {
 		"cursor=": {cursor}, "cursor=x": {cursor}, "cursor=" + testID: {cursor}, "cursor=" + someCursor.String() + "A": {cursor},
 		"cursor=a&cursor=b": {"cursor not_allowed"},
 		"status=":           {status}, "status=Ready": {status}, "status=ready,fail": {status}, "status=deleted": {status}, "status=ready&status=fail": {status},
-		strings.Repeat("metadata.k=v&", 11):  {"metadata out_of_range"},
-		"limit=0&cursor=x&status=x":          {limit, cursor, status},
-		"q=" + strings.Repeat("%C3%BC", 201): {"q out_of_range"},
-		"q=a&q=b":                            {"q not_allowed"},
-		"sort=up":                            {"sort not_allowed"},
-		"sort=oldest&sort=oldest":            {"sort not_allowed"},
-		"sort=oldest&metadata.k=v":           {"sort not_allowed"},
-		"metadata=1":                         {"metadata not_allowed"},
-		"metadata[x":                         {"metadata[x not_allowed"},
-		"metadata%5Bx%5D=1&metadata.k=v":     {"metadata[x] not_allowed"},
-		"metadataX=1":                        {"metadataX not_allowed"},
-		"metadata.=1":                        {"metadata. not_allowed"},
-		"status=%zz":                         {" malformed_query"},
-		"limit=1;cursor=x":                   {" malformed_query"},
+		strings.Repeat("metadata.k=v&", 11):   {"metadata out_of_range"},
+		"limit=0&cursor=x&status=x":           {limit, cursor, status},
+		"q=" + strings.Repeat("%C3%BC", 201):  {"q out_of_range"},
+		"q=a&q=b":                             {"q not_allowed"},
+		"sort=up":                             {"sort not_allowed"},
+		"sort=oldest&sort=oldest":             {"sort not_allowed"},
+		"sort=oldest&metadata.k=v":            {"sort not_allowed"},
+		"metadata=1":                          {"metadata not_allowed"},
+		"metadata[x":                          {"metadata[x not_allowed"},
+		"metadata%5Bx%5D=1&metadata.k=v":      {"metadata[x] not_allowed"},
+		"metadataX=1":                         {"metadataX not_allowed"},
+		"metadata.=1":                         {"metadata. not_allowed"},
+		"offset=3&Status=x&order=up&meta.a=1": {"Status not_allowed", "meta.a not_allowed", "offset not_allowed", "order not_allowed"},
+		"isPublic=1":                          {"isPublic not_allowed"},
+		"isPublic=":                           {"isPublic not_allowed"},
+		"createdAfter=yesterday":              {"createdAfter not_allowed"},
+		"createdBefore=2030-05-01":            {"createdBefore not_allowed"},
+		"createdBefore=":                      {"createdBefore not_allowed"},
+		"status=%zz":                          {" malformed_query"},
+		"limit=1;cursor=x":                    {" malformed_query"},
 		"status=x&" + strings.Repeat("metadata.a=1&", 10): {status},
 	}
 	r := newRig(t, Config{})

@@ -36,6 +36,10 @@ type operation struct {
 	describe func(*huma.Operation, huma.Registry)
 }
 
+// isChange reports whether the operation changes some fields of a thing. A field that it does not know is refused:
+// ignoring it would look like a change.
+func (op *operation) isChange() bool { return strings.HasPrefix(op.route, http.MethodPatch+" ") }
+
 // table is the route table, and the description of its operations.
 type table struct {
 	mux *http.ServeMux

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -191,7 +192,7 @@ func TestEditVideo(t *testing.T) {
 	v := r.Create(video.Draft{Filename: "a.mp4", Title: "A film", Metadata: json.RawMessage(`{"b":1}`)}).Video
 	for _, tt := range []struct{ body, title, metadata string }{
 		{`{"title":"Söhne"}`, "Söhne", `{"b":1}`},
-		{`{"customMetadata":{ "a" : 1e2 },"other":1}`, "Söhne", `{"a":1e2}`},
+		{`{"customMetadata":{ "a" : 1e2 }}`, "Söhne", `{"a":1e2}`},
 		{`{"title":null}`, "a", `{"a":1e2}`},
 		{`{"title":"","customMetadata":null}`, "a", ``},
 	} {
@@ -202,6 +203,27 @@ func TestEditVideo(t *testing.T) {
 		if got := r.Video(v.ID); got.Title != tt.title || string(got.Metadata) != tt.metadata {
 			t.Errorf("%s: the video has the title %q and the metadata %s", tt.body, got.Title, got.Metadata)
 		}
+	}
+}
+
+// A field that PATCH ignored would look changed to the client.
+func TestEditRefusesUnknownFields(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Config{})
+	v := r.Create(video.Draft{Filename: "a.mp4", Title: "A film"}).Video
+	hook := r.newWebhook(`{"url":"https://1.1.1.1/a","events":["video.ready"]}`)
+	for path, known := range map[string]string{"/api/video/" + string(v.ID): "title, customMetadata", hook: "url, events, description, enabled"} {
+		w := r.ask("PATCH", path, `{"title":"Other","enabled":false,"isPublic":true}`)
+		p := wantProblem(t, w, 400, "invalid_request")
+		if words := faultWords(p); !slices.Contains(words, "isPublic not_allowed") || !strings.Contains(w.Body.String(), known) {
+			t.Errorf("PATCH %s: %s; want isPublic refused, and %s named", path, w.Body, known)
+		}
+	}
+	if got := r.Video(v.ID); got.Title != "A film" {
+		t.Errorf("the title is %q", got.Title)
+	}
+	if w := r.ask("GET", hook, ""); !strings.Contains(w.Body.String(), `"enabled":true`) {
+		t.Errorf("the webhook is %s", w.Body)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -101,6 +102,21 @@ func oneOf[T ~string](name, doc string, to *T, words []T) parameter {
 			if *to = T(s); !slices.Contains(words, *to) {
 				return []video.Fault{{Field: name, Code: "not_allowed", Message: fmt.Sprintf("must be one of %v", words)}}
 			}
+			return nil
+		},
+	}
+}
+
+// timeParameter is a parameter with a point in time.
+func timeParameter(name, doc string, set func(time.Time)) parameter {
+	return parameter{
+		name: name, doc: doc, schema: &huma.Schema{Type: huma.TypeString, Format: "date-time"},
+		decode: func(s string) []video.Fault {
+			at, err := time.Parse(time.RFC3339, s)
+			if err != nil {
+				return []video.Fault{{Field: name, Code: "not_allowed", Message: "must be a time as in RFC 3339, such as 2030-05-01T12:00:00Z (write + as %2B)"}}
+			}
+			set(at)
 			return nil
 		},
 	}

@@ -84,8 +84,8 @@ CREATE TABLE video (
 CREATE INDEX video_list ON video (tenant, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX video_list_by_status ON video (tenant, status, created_at, id) WHERE deleted_at IS NULL;
 
--- What a search by words reads: names in the order of the list, without rows that have large plans.
-CREATE INDEX video_names ON video (tenant, created_at, id, filename, title) WHERE deleted_at IS NULL;
+-- What a search by words reads: names in the order of the list, without rows that have large plans. Also which are public.
+CREATE INDEX video_names ON video (tenant, created_at, id, filename, title, is_public) WHERE deleted_at IS NULL;
 
 -- Videos that periodic jobs look for: uploads that expire, failed uploads, work to reconcile, deletions to finish.
 CREATE INDEX video_pending_upload ON video (upload_expires_at) WHERE status = 'pending_upload';

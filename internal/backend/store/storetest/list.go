@@ -23,6 +23,7 @@ func listTests() []test {
 		{"a list is of the videos with a label", listOfLabels},
 		{"a list may have the oldest first", oldestFirst},
 		{"a list is of the videos whose names have words in them", listOfNames},
+		{"a list is of a time, and of public or private videos", listOfATime},
 		{"a search by words ends early, and goes on from there", nameSearchEndsEarly},
 		{"a search by frequent labels ends early, and goes on from there", searchEndsEarly},
 		{"a list goes on while videos come and go", listGoesOn},

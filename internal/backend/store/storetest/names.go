@@ -70,3 +70,61 @@ func nameSearchEndsEarly(t *testing.T, st *store.Store) {
 		t.Errorf("5,501 names were examined for %d page, want at most 5,000 for each", pages)
 	}
 }
+
+// listOfATime compares every combination of filters with what one would pick by hand.
+func listOfATime(t *testing.T, st *store.Store) {
+	all := map[video.ID]video.Video{}
+	for i := range 12 {
+		id := aged(t, st, time.Duration(i/2)*time.Second, func(v *video.Video) {
+			v.IsPublic = i%3 == 0
+			v.Filename = []string{"summer.mp4", "winter.mp4"}[i%2]
+			v.Metadata = []byte([]string{`{"album":"a"}`, `{"album":"b"}`}[i/3%2])
+		})
+		all[id] = read(t, st, id)
+	}
+	newest, _ := whole(t, st, video.Filter{}, 100)
+	at := func(ms int) time.Time { return noon.Add(time.Duration(ms) * time.Millisecond) }
+	for _, f := range combinations(
+		[]func(*video.Filter){nil, func(f *video.Filter) { f.Public = new(true) }, func(f *video.Filter) { f.Public = new(false) }},
+		[]func(*video.Filter){nil, func(f *video.Filter) { f.CreatedFrom = at(1000) }, func(f *video.Filter) { f.CreatedFrom = at(1001) }},
+		[]func(*video.Filter){nil, func(f *video.Filter) { f.CreatedBefore = at(4000) }, func(f *video.Filter) { f.CreatedBefore = at(4001) }},
+		[]func(*video.Filter){nil, func(f *video.Filter) { f.Words = []string{"summer"} }},
+		[]func(*video.Filter){nil, func(f *video.Filter) { f.Labels = []video.Label{{Key: "album", Value: "a"}} }, func(f *video.Filter) { f.OldestFirst = true }},
+		[]func(*video.Filter){nil, func(f *video.Filter) { f.Status = video.PendingUpload }},
+	) {
+		var want []video.ID
+		for _, id := range newest {
+			if v := all[id]; f.Fits(v.Metadata) && f.Mentions(v.Filename) && (f.Public == nil || *f.Public == v.IsPublic) &&
+				!v.CreatedAt.Before(f.CreatedFrom) && (f.CreatedBefore.IsZero() || v.CreatedAt.Before(f.CreatedBefore)) {
+				want = append(want, id)
+			}
+		}
+		if f.OldestFirst {
+			slices.Reverse(want)
+		}
+		for _, limit := range []int{1, 3, 100} {
+			if got, _ := whole(t, st, f, limit); !slices.Equal(got, want) {
+				t.Errorf("%+v by %d: %d videos %q, want %d: %q", f, limit, len(got), got, len(want), want)
+			}
+		}
+	}
+}
+
+// combinations returns all filters that one choice of each list makes.
+func combinations(choices ...[]func(*video.Filter)) []video.Filter {
+	all := []video.Filter{{}}
+	for _, list := range choices {
+		var next []video.Filter
+		for _, f := range all {
+			for _, change := range list {
+				changed := f
+				if change != nil {
+					change(&changed)
+				}
+				next = append(next, changed)
+			}
+		}
+		all = next
+	}
+	return all
+}
