@@ -66,7 +66,7 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 // fitsTrials reports whether the disk, of which so many bytes are free, has space for what the trials of
 // a plan write. That is known only now, and they can be done without.
 func (w *Worker) fitsTrials(p *video.Plan, free uint64) bool {
-	return len(p.Trials) == 0 || pipeline.FitsScratch(w.Tasks, encode.TrialBytes(p), free)
+	return len(p.Trials) == 0 || w.Tasks.FitsScratch(encode.TrialBytes(p), free)
 }
 
 func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir string) error {
@@ -74,7 +74,7 @@ func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir st
 	if err != nil {
 		return err
 	}
-	return w.Tasks.FinishChunk(ctx, v.ID, t.Number, files)
+	return w.Tasks.FinishChunk(ctx, t, v, files)
 }
 
 func (w *Worker) encodeLarge(ctx context.Context, t queue.Task, v video.Video, dir string) error {
@@ -82,7 +82,7 @@ func (w *Worker) encodeLarge(ctx context.Context, t queue.Task, v video.Video, d
 	if err != nil {
 		return err
 	}
-	return pipeline.NewEarlyParts(w.Tasks).FinishLargeChunk(ctx, v.ID, t.Number, files)
+	return w.Tasks.FinishChunk(ctx, t, v, files)
 }
 
 // encodeSet encodes a chunk at one set of renditions.
@@ -116,35 +116,12 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 		return err
 	}
 	run, report, stop := w.heartbeat(ctx, t)
-	var output encode.Output
-	if v.Plan.Early != nil {
-		output, err = w.engine.EncodeAudioPiece(run, job, v.Plan, t.Number, report)
-	} else {
-		output, err = w.engine.EncodeAudio(run, job, v.Plan, report)
-	}
+	output, err := w.engine.EncodeAudio(run, job, v.Plan, t.Number, report)
 	stop()
-	if err := w.noteLostAudio(ctx, v, output); err != nil {
-		return err
-	}
-	switch {
-	case err == nil && v.Plan.Early == nil:
-		return w.Tasks.FinishAudio(ctx, v.ID, output.Path)
-	case errors.Is(err, encode.ErrNoAudio) && t.Number > 0:
-		return pipeline.NewEarlyParts(w.Tasks).EndAudio(ctx, v.ID, t.Number)
-	case errors.Is(err, encode.ErrNoAudio):
-		return w.Tasks.Skip(ctx, t)
-	case err != nil:
+	if err != nil && !errors.Is(err, encode.ErrNoAudio) {
 		return conversion(err)
 	}
-	return pipeline.NewEarlyParts(w.Tasks).FinishAudioPiece(ctx, v.ID, t.Number, output.Frames, output.Path)
-}
-
-// noteLostAudio records what could not be decoded, before the audio is finished.
-func (w *Worker) noteLostAudio(ctx context.Context, v video.Video, audio encode.Output) error {
-	if audio.Lost < video.MinLostAudio {
-		return nil
-	}
-	return pipeline.NoteLostAudio(ctx, w.Tasks, v.ID, audio.Lost)
+	return w.Tasks.FinishAudio(ctx, t, v, pipeline.AudioFile{Path: output.Path, Packets: output.Frames, Lost: output.Lost})
 }
 
 func (w *Worker) makeThumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {
@@ -162,7 +139,7 @@ func (w *Worker) makeThumbnails(ctx context.Context, t queue.Task, v video.Video
 	for i, o := range outputs {
 		files[i] = pipeline.ThumbnailFile{Rendition: v.Plan.First + o.Rendition, Thumbnail: o.Thumbnail, Path: o.Path}
 	}
-	return w.Tasks.PublishThumbnails(ctx, v.ID, files)
+	return w.Tasks.PublishThumbnails(ctx, v, files)
 }
 
 func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir string) error {

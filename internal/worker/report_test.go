@@ -74,7 +74,7 @@ func newBenchWith(t *testing.T, tools ffmpeg.Config, blobs blob.Store) *bench {
 	b.must(err)
 	engine, err := OpenEngine(t.Context(), tools, encode.Config{Threads: 1}, plan.DefaultSizes)
 	b.must(err)
-	b.work, err = New(Services{Tasks: b.Tasks, Files: b.Files, Purger: b.Cleaner}, engine, filepath.Join(b.dir, "scratch"), log, m)
+	b.work, err = New(Services{Tasks: b.Tasks, Files: b.Files, Cleaner: b.Cleaner}, engine, filepath.Join(b.dir, "scratch"), log, m)
 	b.must(err)
 	secret, _, err := b.Keys.Create(t.Context(), auth.Key{})
 	b.must(err)

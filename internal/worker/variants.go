@@ -41,7 +41,7 @@ func (w *Worker) encodeVariants(ctx context.Context, t queue.Task, v video.Video
 			files = append(files, pipeline.ChunkFile{Rendition: renditions[o.Rendition], Path: o.Path, Frames: o.Frames})
 		}
 	}
-	return pipeline.NewVariants(w.Tasks).FinishChunk(ctx, t, v, files)
+	return w.Tasks.FinishChunk(ctx, t, v, files)
 }
 
 // maxRefusals is how often a task is put back because a machine lacks its encoder. With the pauses
@@ -84,7 +84,7 @@ func (w *Worker) joinVariant(ctx context.Context, t queue.Task, v video.Video, d
 	if err != nil {
 		return conversion(err)
 	}
-	return pipeline.NewVariants(w.Tasks).Publish(ctx, t, pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration})
+	return w.Tasks.PublishVariant(ctx, t, pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration})
 }
 
 // wantsVariant reports whether the variant that a task joins is still wanted.

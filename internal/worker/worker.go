@@ -12,20 +12,16 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/panics"
+	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 )
 
 // Services are the parts of the service that a worker calls.
 type Services struct {
-	Tasks  *pipeline.Tasks
-	Files  *pipeline.Files
-	Purger Purger
-}
-
-// Purger removes what a video does not need any more.
-type Purger interface {
-	Purge(ctx context.Context, id video.ID) error
+	Tasks   *pipeline.Tasks
+	Files   *pipeline.Files
+	Cleaner *janitor.Cleaner
 }
 
 // Worker runs tasks. Handle is its queue.Handler.
@@ -131,7 +127,7 @@ func (w *Worker) makeFolder(ctx context.Context, t queue.Task, v video.Video) (s
 
 // purge removes what a video does not need any more.
 func (w *Worker) purge(ctx context.Context, t queue.Task, _ video.Video, _ string) error {
-	return w.Purger.Purge(ctx, t.Video)
+	return w.Cleaner.Purge(ctx, t.Video)
 }
 
 // failed decides what follows from a task's error. It returns the error for the queue: nil when the
@@ -155,12 +151,6 @@ func (w *Worker) failed(ctx context.Context, t queue.Task, err error) (queue.Out
 		failure = explain(err)
 	}
 	w.log.InfoContext(ctx, "task given up", "task", t.String(), "code", failure.Code, "err", err)
-	switch kind := pipeline.KindOf(t.Kind); {
-	case kind.Codec != "":
-		return queue.OutcomeGivenUp, pipeline.NewVariants(w.Tasks).GiveUp(ctx, t, failure)
-	case kind.MaySkip():
-		return queue.OutcomeGivenUp, w.Tasks.Skip(ctx, t)
-	}
 	return queue.OutcomeGivenUp, w.Tasks.GiveUp(ctx, t, failure)
 }
 

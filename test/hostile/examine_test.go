@@ -87,7 +87,7 @@ func encodeAll(ctx context.Context, tools worker.Engine, job ffmpeg.Job, plan *v
 // its thumbnails.
 func (v *verdict) extras(ctx context.Context, tools worker.Engine, job ffmpeg.Job, plan *video.Plan) (sound string) {
 	if plan.Audio != nil {
-		output, err := tools.EncodeAudio(ctx, job, plan, nil)
+		output, err := tools.EncodeAudio(ctx, job, plan, 0, nil)
 		if v.Sound = endOf(err); err == nil {
 			sound = output.Path
 		} else {

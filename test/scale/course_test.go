@@ -168,16 +168,17 @@ func planOf(length time.Duration) *video.Plan {
 
 // work does through the app what a worker does at the end of a task.
 func (b *bench) work(ctx context.Context, t queue.Task, p *video.Plan) error {
+	v := video.Video{ID: t.Video, Plan: p}
 	switch t.Kind {
 	case queue.Inspect:
 		return b.StorePlan(ctx, t.Video, p)
 	case queue.Encode:
-		return b.FinishChunk(ctx, t.Video, t.Number, []pipeline.ChunkFile{
+		return b.FinishChunk(ctx, t, v, []pipeline.ChunkFile{
 			{Rendition: 0, Path: b.file(), Frames: 500}, {Rendition: 1, Path: b.file(), Frames: 500}})
 	case queue.Audio:
-		return b.FinishAudio(ctx, t.Video, b.file())
+		return b.FinishAudio(ctx, t, v, pipeline.AudioFile{Path: b.file(), Packets: 1})
 	case queue.Thumbnails:
-		return b.PublishThumbnails(ctx, t.Video, []pipeline.ThumbnailFile{{Path: b.file()}, {Rendition: 1, Path: b.file()}})
+		return b.PublishThumbnails(ctx, v, []pipeline.ThumbnailFile{{Path: b.file()}, {Rendition: 1, Path: b.file()}})
 	case queue.Assemble:
 		return b.PublishRendition(ctx, t.Video, t.Number, pipeline.RenditionFile{Path: b.file(), Width: 1280, Height: 720, Duration: p.Duration})
 	case queue.Measure:

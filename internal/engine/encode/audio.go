@@ -119,23 +119,11 @@ func audioClock(p *video.Plan) string {
 
 func samplesUntil(d time.Duration) int64 { return int64(math.Ceil(d.Seconds() * sampleRate)) }
 
-// EncodeAudio encodes the audio of the whole video. ErrNoAudio says that the
-// video has to do without.
-func (enc *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) (Output, error) {
-	out, err := enc.encodeAudio(ctx, job, p, 0, progress)
-	if err == nil && out.Frames == 0 {
-		err = fmt.Errorf("encode audio: %w", ErrNoAudio)
-	}
-	return out, err
-}
-
-// EncodeAudioPiece encodes one piece of the audio of a video that is played
-// while it is encoded. Every piece is encoded from the beginning of the audio and
-// then cut: the encoder has then seen the same samples as for the piece before,
-// so the join cannot be heard. ErrNoAudio says that the audio ends before this
-// piece, or that the source has no audio. Output.Lost counts from the beginning,
-// too, also with ErrNoAudio.
-func (enc *Encoder) EncodeAudioPiece(ctx context.Context, job ffmpeg.Job, p *video.Plan, n int, progress ffmpeg.Progress) (Output, error) {
+// EncodeAudio encodes one piece of the audio; a video that is not played while it is encoded has only one. Every
+// piece is encoded from the beginning of the audio and then cut: the encoder has then seen the same samples as for
+// the piece before, so the join cannot be heard. ErrNoAudio says that the audio ends before this piece, or that
+// nothing of it can be decoded. Output.Lost counts from the beginning, too, also with ErrNoAudio.
+func (enc *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Plan, n int, progress ffmpeg.Progress) (Output, error) {
 	from, to := p.AudioPiece(n)
 	var samples int64
 	if to != video.Forever {
@@ -143,11 +131,13 @@ func (enc *Encoder) EncodeAudioPiece(ctx context.Context, job ffmpeg.Job, p *vid
 		samples = (to + packetsAfter) * mp4.PacketSamples
 	}
 	whole, err := enc.encodeAudio(ctx, job, p, samples, progress)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Output{}, err
-	}
-	if int64(whole.Frames) <= from {
+	case int64(whole.Frames) <= from:
 		return Output{Lost: whole.Lost}, fmt.Errorf("encode audio: %w", ErrNoAudio)
+	case from == 0 && to == video.Forever:
+		return whole, nil
 	}
 	out := Output{Path: filepath.Join(job.OutDir, "piece.mp4"), Frames: int(min(int64(whole.Frames), to) - from), Lost: whole.Lost}
 	if err := cutPiece(whole.Path, out.Path, int(from), out.Frames); err != nil {

@@ -121,7 +121,7 @@ func audioAt(t *testing.T, tools *engine, source string, about float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := tools.EncodeAudio(t.Context(), job, plan, nil)
+	out, err := tools.EncodeAudio(t.Context(), job, plan, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestLongSilencesStayExact(t *testing.T) {
 	if len(plan.Audio.Silences) != 2 {
 		t.Errorf("silences are %v; want 2", plan.Audio.Silences)
 	}
-	out, err := tools.EncodeAudio(t.Context(), job, plan, nil)
+	out, err := tools.EncodeAudio(t.Context(), job, plan, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func audioOf(t *testing.T, tools *engine, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := tools.EncodeAudio(t.Context(), job, plan, nil)
+	out, err := tools.EncodeAudio(t.Context(), job, plan, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -195,7 +195,7 @@ func (e *bench) spool() {
 	}
 	sound := ""
 	if plan.Audio != nil {
-		o, err := e.tools.EncodeAudio(ctx, job, plan, nil)
+		o, err := e.tools.EncodeAudio(ctx, job, plan, 0, nil)
 		e.check(err)
 		sound = o.Path
 	}

@@ -92,7 +92,7 @@ func TestPartOfTheAudioIsDamaged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := tools.EncodeAudio(t.Context(), job, p, nil)
+			out, err := tools.EncodeAudio(t.Context(), job, p, 0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +122,7 @@ func TestPiecesOfDamagedAudio(t *testing.T) {
 		t.Fatalf("the audio has %d pieces", p.AudioPieces())
 	}
 	last := p.AudioPieces() - 1
-	out, err := tools.EncodeAudioPiece(t.Context(), job, p, last, nil)
+	out, err := tools.EncodeAudio(t.Context(), job, p, last, nil)
 	if !errors.Is(err, ErrNoAudio) || out.Lost < 60*time.Second {
 		t.Errorf("piece %d: %v of the audio are lost, %v; want nearly all, and no piece", last, out.Lost, err)
 	}
@@ -149,7 +149,7 @@ func TestPausesOfASpeakerAreNotLost(t *testing.T) {
 	if p.Audio == nil || p.Audio.Packet == 0 {
 		t.Fatalf("the audio is %+v", p.Audio)
 	}
-	out, err := tools.EncodeAudio(t.Context(), job, p, nil)
+	out, err := tools.EncodeAudio(t.Context(), job, p, 0, nil)
 	if err != nil || out.Lost != 0 {
 		t.Errorf("%v of %s are lost, %v; want nothing", out.Lost, p.Audio.Codec, err)
 	}

@@ -25,7 +25,7 @@ func TestPiecesOfTheAudioAreTheAudio(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := tools.EncodeAudio(t.Context(), job, p, nil)
+	whole, err := tools.EncodeAudio(t.Context(), job, p, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestPiecesOfTheAudioAreTheAudio(t *testing.T) {
 	var got []string
 	for n := range 3 {
 		job := enginetest.NewJob(t, source)
-		out, err := tools.EncodeAudioPiece(t.Context(), job, p, n, nil)
+		out, err := tools.EncodeAudio(t.Context(), job, p, n, nil)
 		if err != nil {
 			t.Fatalf("piece %d of %d packets: %v", n, len(want), err)
 		}
@@ -47,7 +47,7 @@ func TestPiecesOfTheAudioAreTheAudio(t *testing.T) {
 	if len(want) < 400 || !slices.Equal(got, want) {
 		t.Errorf("the pieces have %d packets, the audio has %d, or others", len(got), len(want))
 	}
-	if _, err := tools.EncodeAudioPiece(t.Context(), enginetest.NewJob(t, source), p, 3, nil); !errors.Is(err, ErrNoAudio) {
+	if _, err := tools.EncodeAudio(t.Context(), enginetest.NewJob(t, source), p, 3, nil); !errors.Is(err, ErrNoAudio) {
 		t.Errorf("a piece behind the end: %v", err)
 	}
 	if p.Duration < 8*time.Second {

@@ -27,7 +27,7 @@ func TestInventedProgressDoesNotHelp(t *testing.T) {
 	})
 	for name, run := range map[string]func() error{
 		"chunk":   func() error { _, err := e.EncodeChunk(t.Context(), job, short, 0, nil); return err },
-		"audio":   func() error { _, err := e.EncodeAudio(t.Context(), job, short, nil); return err },
+		"audio":   func() error { _, err := e.EncodeAudio(t.Context(), job, short, 0, nil); return err },
 		"measure": func() error { _, err := e.Measure(t.Context(), job, short, []RenditionFile{{}}, nil); return err },
 	} {
 		if err := run(); !errors.Is(err, ffmpeg.ErrTimeLimit) {

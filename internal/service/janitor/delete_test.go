@@ -71,12 +71,13 @@ func TestWorkThatEndsAfterADeletionLeavesNothing(t *testing.T) {
 	ctx := t.Context()
 	v := b.Processing(video.Draft{IsPublic: true})
 	b.Must(b.StorePlan(ctx, v.ID, servicetest.Plan("720p", "240p")))
+	v = b.Video(v.ID)
 	b.Must(b.DeleteVideo(ctx, b.By, v.ID))
 
-	b.Must(b.FinishChunk(ctx, v.ID, 0, []pipeline.ChunkFile{{Path: b.File("late"), Frames: 1}}))
-	b.Must(b.FinishAudio(ctx, v.ID, b.File("late")))
+	b.Must(b.FinishChunk(ctx, queue.Task{Kind: queue.Encode, Video: v.ID}, v, []pipeline.ChunkFile{{Path: b.File("late"), Frames: 1}}))
+	b.Must(b.FinishAudio(ctx, queue.Task{Kind: queue.Audio, Video: v.ID}, v, pipeline.AudioFile{Path: b.File("late"), Packets: 1}))
 	b.Must(b.PublishRendition(ctx, v.ID, 0, pipeline.RenditionFile{Path: b.File("late")}))
-	b.Must(b.PublishThumbnails(ctx, v.ID, []pipeline.ThumbnailFile{{Path: b.File("late")}}))
+	b.Must(b.PublishThumbnails(ctx, v, []pipeline.ThumbnailFile{{Path: b.File("late")}}))
 	b.Must(b.GiveUpVideo(ctx, v.ID, video.Failf(video.Corrupt, "Too late.")))
 	if keys := b.Objects(); len(keys) != 0 {
 		t.Errorf("objects left: %v", keys)

@@ -90,64 +90,42 @@ func SourceBegun(key string) (begun time.Time, ok bool) {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(unique[:8]) >> 16)), true
 }
 
-// Chunk is the key of the file of one chunk at one rendition. run is the name of one execution of the
-// task, which keeps its files apart from other executions; it is "" if the video cannot be played before it is
-// finished.
-func Chunk(id video.ID, chunk, rendition int, run string) string {
-	return fmt.Sprintf("%schunk-%d-%d%s.mp4", Work.Prefix(id), chunk, rendition, suffix(run))
+// Chunk is the key of the file of one chunk at one rendition; codec "" is H.264. run is the name of one execution
+// of the task, which keeps its files apart from other executions.
+func Chunk(id video.ID, c video.Codec, chunk, rendition int, run string) string {
+	return fmt.Sprintf("%schunk-%d-%d-%s.mp4", workPrefix(id, c), chunk, rendition, run)
 }
 
 // Audio is the key of a piece of the encoded audio.
 func Audio(id video.ID, piece int, run string) string {
-	if run == "" {
-		return Work.Prefix(id) + "audio.mp4"
+	return fmt.Sprintf("%saudio-%d-%s.mp4", Work.Prefix(id), piece, run)
+}
+
+// StagedRendition is where a finished rendition file waits for the transaction that publishes it; codec "" is H.264.
+func StagedRendition(id video.ID, c video.Codec, rendition int) string {
+	return fmt.Sprintf("%sfilm-%d.mp4", workPrefix(id, c), rendition)
+}
+
+func workPrefix(id video.ID, c video.Codec) string {
+	if c == "" {
+		return Work.Prefix(id)
 	}
-	return fmt.Sprintf("%saudio-%d%s.mp4", Work.Prefix(id), piece, suffix(run))
+	return Work.Prefix(id) + string(c) + "-"
 }
 
-func suffix(run string) string {
-	if run == "" {
-		return ""
-	}
-	return "-" + run
-}
-
-var partName = regexp.MustCompile(`^(?:chunk-[0-9]+-([0-9]+)|(audio)(?:-[0-9]+)?)(?:-[0-9a-f]+)?\.mp4$`)
-
-// IsPartOf reports whether an object may be a part of a rendition: one of its chunk files, or audio.
-func IsPartOf(key string, rendition int) bool {
-	area, _, rest, _ := Parse(key)
-	m := partName.FindStringSubmatch(rest)
-	return area == Work && m != nil && (m[2] != "" || m[1] == strconv.Itoa(rendition))
-}
-
-// StagedRendition is where a finished rendition file waits for the transaction that publishes it.
-func StagedRendition(id video.ID, rendition int) string {
-	return fmt.Sprintf("%sfilm-%d.mp4", Work.Prefix(id), rendition)
-}
-
-// VariantChunk is the key of the file of one chunk at one rendition in another codec than H.264.
-func VariantChunk(id video.ID, c video.Codec, chunk, rendition int, run string) string {
-	return fmt.Sprintf("%s%s-chunk-%d-%d-%s.mp4", Work.Prefix(id), c, chunk, rendition, run)
-}
-
-// StagedVariant is StagedRendition of a file in another codec.
-func StagedVariant(id video.ID, c video.Codec, rendition int) string {
-	return fmt.Sprintf("%s%s-film-%d.mp4", Work.Prefix(id), c, rendition)
-}
-
-var variantPart = regexp.MustCompile(`^([a-z0-9]+)-(?:chunk-[0-9]+-([0-9]+)-[0-9a-f]+|film-[0-9]+)\.mp4$`)
+var workName = regexp.MustCompile(`^(?:([a-z0-9]+)-)?(?:chunk-[0-9]+-([0-9]+)-[0-9a-f]+|film-[0-9]+)\.mp4$`)
 
 // IsVariantWork reports whether an object is made in another codec and waits to be published.
 func IsVariantWork(key string) bool {
 	area, _, rest, _ := Parse(key)
-	return area == Work && variantPart.MatchString(rest)
+	m := workName.FindStringSubmatch(rest)
+	return area == Work && m != nil && m[1] != ""
 }
 
-// IsVariantPartOf reports whether an object is a chunk file of a rendition in another codec.
-func IsVariantPartOf(key string, c video.Codec, rendition int) bool {
+// IsChunkOf reports whether an object is a chunk file of a rendition; codec "" is H.264.
+func IsChunkOf(key string, c video.Codec, rendition int) bool {
 	area, _, rest, _ := Parse(key)
-	m := variantPart.FindStringSubmatch(rest)
+	m := workName.FindStringSubmatch(rest)
 	return area == Work && m != nil && m[1] == string(c) && m[2] == strconv.Itoa(rendition)
 }
 

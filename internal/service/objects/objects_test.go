@@ -19,11 +19,10 @@ func TestKeysStayAsTheyAre(t *testing.T) {
 		objects.UploadRecord(id):                  "upload/" + string(id) + "/file.info",
 		objects.UploadKeys(id)[2]:                 "upload/" + string(id) + "/file.part",
 		objects.Source(id, "x"):                   "source/" + string(id) + "/x",
-		objects.Chunk(id, 3, 1, ""):               "work/" + string(id) + "/chunk-3-1.mp4",
-		objects.Chunk(id, 3, 1, "0af"):            "work/" + string(id) + "/chunk-3-1-0af.mp4",
-		objects.Audio(id, 0, ""):                  "work/" + string(id) + "/audio.mp4",
+		objects.Chunk(id, "", 3, 1, "0af"):        "work/" + string(id) + "/chunk-3-1-0af.mp4",
+		objects.Chunk(id, video.AV1, 3, 1, "0af"): "work/" + string(id) + "/av1-chunk-3-1-0af.mp4",
 		objects.Audio(id, 2, "0af"):               "work/" + string(id) + "/audio-2-0af.mp4",
-		objects.StagedRendition(id, 2):            "work/" + string(id) + "/film-2.mp4",
+		objects.StagedRendition(id, "", 2):        "work/" + string(id) + "/film-2.mp4",
 		objects.StagedThumbnail(id, 2, 0, ""):     "work/" + string(id) + "/thumbnail-2-0.jpg",
 		objects.StagedThumbnail(id, 2, 0, "webp"): "work/" + string(id) + "/file-thumbnail-2-0.webp",
 		objects.StagedFile(id, "poster.jpg"):      "work/" + string(id) + "/file-poster.jpg",
@@ -93,8 +92,8 @@ func TestParseListedFile(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	area, video, rest, ok := objects.Parse(objects.Chunk(id, 0, 1, ""))
-	if area != objects.Work || video != id || rest != "chunk-0-1.mp4" || !ok {
+	area, video, rest, ok := objects.Parse(objects.Chunk(id, "", 0, 1, "0af"))
+	if area != objects.Work || video != id || rest != "chunk-0-1-0af.mp4" || !ok {
 		t.Errorf("parsed as %s, %s, %s, %t", area, video, rest, ok)
 	}
 	if _, _, _, ok := objects.Parse("public/720p.mp4"); ok {

@@ -26,6 +26,11 @@ func VideoParts(v video.Video, steps []store.Step, rendition int) Parts {
 	if v.Plan.SetOf(rendition) == video.LargeSet {
 		kind = queue.Large
 	}
+	return chunkParts(kind, v, steps, rendition)
+}
+
+// chunkParts returns the chunk files of a rendition that tasks of a kind have made.
+func chunkParts(kind queue.Kind, v video.Video, steps []store.Step, rendition int) Parts {
 	p := Parts{}
 	for n, s := range stepsOf(kind, steps, len(v.Plan.Chunks)) {
 		if !s.Done {
@@ -33,7 +38,7 @@ func VideoParts(v video.Video, steps []store.Step, rendition int) Parts {
 		}
 		p.Done++
 		if s.Frames > 0 {
-			p.Keys = append(p.Keys, objects.Chunk(v.ID, n, rendition, s.Run))
+			p.Keys = append(p.Keys, objects.Chunk(v.ID, KindOf(kind).Codec, n, rendition, s.Run))
 			p.Frames += s.Frames
 		}
 	}
@@ -55,7 +60,7 @@ func AudioParts(v video.Video, steps []store.Step) Parts {
 		}
 		p.Keys = append(p.Keys, objects.Audio(v.ID, n, s.Run))
 		p.Frames += s.Frames
-		if from, to := v.Plan.AudioPiece(n); s.Frames < to-from { // it ended, or an older version made all of it at once
+		if from, to := v.Plan.AudioPiece(n); s.Frames < to-from { // it ended
 			break
 		}
 	}
@@ -74,27 +79,6 @@ func stepsOf(kind queue.Kind, steps []store.Step, count int) []store.Step {
 	return all
 }
 
-// EarlyParts records the parts that only a video has that is played while it is encoded.
-type EarlyParts struct{ tasks *Tasks }
-
-// NewEarlyParts returns what records parts for the workers that call t.
-func NewEarlyParts(t *Tasks) EarlyParts { return EarlyParts{t} }
-
-// FinishLargeChunk is FinishChunk for the large renditions.
-func (e EarlyParts) FinishLargeChunk(ctx context.Context, id video.ID, chunk int, files []ChunkFile) error {
-	return e.tasks.finishChunk(ctx, queue.Task{Kind: queue.Large, Video: id, Number: chunk}, newRun(), files)
-}
-
-// FinishAudioPiece stores a piece of the audio, which has so many packets.
-func (e EarlyParts) FinishAudioPiece(ctx context.Context, id video.ID, piece, packets int, path string) error {
-	return e.tasks.finishAudio(ctx, id, piece, packets, newRun(), path)
-}
-
-// EndAudio records that the audio ends before a piece.
-func (e EarlyParts) EndAudio(ctx context.Context, id video.ID, piece int) error {
-	return e.tasks.finish(ctx, queue.Task{Kind: queue.Audio, Video: id, Number: piece}, result{frames: ended})
-}
-
 // packetSeconds is when a packet of the audio begins.
 func packetSeconds(n int64) float64 { return float64(n) * 1024 / 48_000 }
 
@@ -106,9 +90,9 @@ const (
 	playlistAge = 2 * time.Second
 )
 
-// notePlayable records that a video can be played while it is encoded, as soon as that is so. The
+// recordPlayable records that a video can be played while it is encoded, as soon as that is so. The
 // resolutions that could be played may have been deleted since the plan was made.
-func (t *Tasks) notePlayable(ctx context.Context, tx *store.Tx, v video.Video, steps []store.Step) error {
+func (t *Tasks) recordPlayable(ctx context.Context, tx *store.Tx, v video.Video, steps []store.Step) error {
 	now := t.clock.Now()
 	if !v.PlayableAt.IsZero() || !playable(v, steps, now) {
 		return nil

@@ -2,7 +2,6 @@ package pipeline_test
 
 import (
 	"errors"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +27,6 @@ func earlyPlan() *video.Plan {
 // earlyRig has a video with such a plan.
 type earlyRig struct {
 	*servicetest.Rig
-	pipeline.EarlyParts
 	id video.ID
 }
 
@@ -37,22 +35,29 @@ func newEarly(t *testing.T) earlyRig {
 	b := servicetest.New(t)
 	v := b.Processing(video.Draft{IsPublic: true})
 	b.Must(b.StorePlan(t.Context(), v.ID, earlyPlan()))
-	return earlyRig{b, pipeline.NewEarlyParts(b.Tasks), v.ID}
+	return earlyRig{b, v.ID}
 }
 
 func (b earlyRig) small(chunk int) {
 	b.T.Helper()
-	b.Must(b.FinishChunk(b.T.Context(), b.id, chunk, []pipeline.ChunkFile{{Rendition: 1, Path: b.File("small"), Frames: 5}}))
+	b.Chunk(b.id, chunk, pipeline.ChunkFile{Rendition: 1, Path: b.File("small"), Frames: 5})
 }
 
 func (b earlyRig) large(chunk int) {
 	b.T.Helper()
-	b.Must(b.FinishLargeChunk(b.T.Context(), b.id, chunk, []pipeline.ChunkFile{{Rendition: 0, Path: b.File("large"), Frames: 5}}))
+	task := queue.Task{Kind: queue.Large, Video: b.id, Number: chunk}
+	b.Must(b.FinishChunk(b.T.Context(), task, b.Video(b.id), []pipeline.ChunkFile{{Rendition: 0, Path: b.File("large"), Frames: 5}}))
 }
 
 func (b earlyRig) audio(piece int) {
 	b.T.Helper()
-	b.Must(b.FinishAudioPiece(b.T.Context(), b.id, piece, 1406, b.File("audio")))
+	b.finishAudio(piece, b.Video(b.id), pipeline.AudioFile{Path: b.File("audio"), Packets: 1406})
+}
+
+// finishAudio ends a piece of the audio. v is the video as it was when its task began.
+func (b earlyRig) finishAudio(piece int, v video.Video, f pipeline.AudioFile) {
+	b.T.Helper()
+	b.Must(b.FinishAudio(b.T.Context(), queue.Task{Kind: queue.Audio, Video: b.id, Number: piece}, v, f))
 }
 
 func (b earlyRig) playable(want bool) {
@@ -187,7 +192,7 @@ func TestWhenAFilmIsPlayable(t *testing.T) {
 		}
 		film.Chunks[len(film.Chunks)-1].End = video.Forever
 		b.Must(b.StorePlan(t.Context(), v.ID, film))
-		rig := earlyRig{b, pipeline.NewEarlyParts(b.Tasks), v.ID}
+		rig := earlyRig{b, v.ID}
 		rig.audio(0)
 		got := 0
 		for ; got < tt.chunks+1 && b.Video(v.ID).PlayableAt.IsZero(); got++ {
@@ -224,31 +229,6 @@ func TestTheFilesOfAChunkNeverChange(t *testing.T) {
 	}
 }
 
-// A worker of an older version may assemble a video that is not played early: it knows one name for each
-// chunk, and for the audio. A second execution writes the same file.
-func TestOlderVersionsKnowTheNamesOfParts(t *testing.T) {
-	t.Parallel()
-	b := servicetest.New(t)
-	ctx := t.Context()
-	v := b.Processing(video.Draft{IsPublic: true})
-	b.Transcode(v.ID, servicetest.Plan("720p", "240p"))
-	b.Must(b.FinishChunk(ctx, v.ID, 0, []pipeline.ChunkFile{{Path: b.File("chunk"), Frames: 5}, {Rendition: 1, Path: b.File("chunk"), Frames: 5}}))
-	b.Must(b.FinishAudio(ctx, v.ID, b.File("audio")))
-	work := slices.DeleteFunc(b.Objects(), func(k string) bool { return !strings.HasPrefix(k, "work/") })
-	var names []string
-	for _, k := range work {
-		names = append(names, path.Base(k))
-	}
-	if want := []string{"audio.mp4", "chunk-0-0.mp4", "chunk-0-1.mp4", "chunk-1-0.mp4", "chunk-1-1.mp4"}; !slices.Equal(names, want) {
-		t.Errorf("parts are %v; want %v", names, want)
-	}
-	files, err := pipeline.NewFiles(b.Store, b.Blobs).OpenChunkFiles(ctx, b.Video(v.ID), 1)
-	b.Must(err)
-	if files.Close(); len(files.Chunks) != 2 || len(files.Audio) != 1 {
-		t.Errorf("%d chunk files and %d of the audio are assembled; want 2 and 1", len(files.Chunks), len(files.Audio))
-	}
-}
-
 func TestAVideoThatFailsIsNotPlayable(t *testing.T) {
 	t.Parallel()
 	b := newEarly(t)
@@ -269,11 +249,12 @@ func TestAVideoThatFailsIsNotPlayable(t *testing.T) {
 func TestAPieceOfAFailedPassIsNotTheAudio(t *testing.T) {
 	t.Parallel()
 	b := newEarly(t)
+	before := b.Video(b.id)
 	b.Must(b.GiveUpVideo(t.Context(), b.id, video.Failf(video.Corrupt, "It is broken.")))
 	_, err := b.Catalog.RetryResolution(t.Context(), b.By, b.Video(b.id).Resolutions[1].ID)
 	b.Must(err)
 	b.Must(b.StorePlan(t.Context(), b.id, servicetest.Plan("240p")))
-	b.audio(0) // of a worker that slept
+	b.finishAudio(0, before, pipeline.AudioFile{Path: b.File("audio"), Packets: 1406}) // of a worker that slept
 	if parts := pipeline.AudioParts(b.Video(b.id), b.steps()); parts.Done != 0 {
 		t.Errorf("the audio has the parts %+v; want none", parts)
 	}
@@ -309,6 +290,17 @@ func TestAnAssemblyWantsAllParts(t *testing.T) {
 	refused("the last piece of the audio")
 }
 
+// Each piece is encoded from the beginning, so the last one knows most about what is damaged.
+func TestLostAudioIsWhatTheLastPieceFound(t *testing.T) {
+	t.Parallel()
+	b := newEarly(t)
+	b.finishAudio(1, b.Video(b.id), pipeline.AudioFile{Path: b.File("audio"), Packets: 1406, Lost: 4 * time.Second})
+	b.finishAudio(0, b.Video(b.id), pipeline.AudioFile{Path: b.File("audio"), Packets: 1406, Lost: 2 * time.Second})
+	if lost := b.Video(b.id).Plan.Audio.Lost; lost != 4*time.Second {
+		t.Errorf("%v of the audio were lost; want 4s", lost)
+	}
+}
+
 func TestPiecesOfTheAudio(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -318,7 +310,7 @@ func TestPiecesOfTheAudio(t *testing.T) {
 		warning string
 	}{
 		{"all", func(b earlyRig) { b.audio(1) }, 2, ""},
-		{"one that ends early", func(b earlyRig) { b.Must(b.EndAudio(t.Context(), b.id, 1)) }, 1, ""},
+		{"one that ends early", func(b earlyRig) { b.finishAudio(1, b.Video(b.id), pipeline.AudioFile{}) }, 1, ""},
 		{"one that is damaged", func(b earlyRig) {
 			b.Must(b.Skip(t.Context(), queue.Task{Kind: queue.Audio, Video: b.id, Number: 1}))
 		}, 1, "The audio is damaged and could not be decoded any further after 30.0 s."},

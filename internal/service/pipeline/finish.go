@@ -16,10 +16,7 @@ type result struct {
 	frames int64
 	pass   *int   // the first rendition of the pass that it was made for; nil: it serves every pass
 	run    string // identifies the execution in the names of the files that it has stored; "": it stored none
-	made   []int  // the renditions that it was made for; none: it serves every pass, if pass is nil
-	// fits reports whether the result fits a plan, which may have changed since the task began; nil: it fits
-	// every plan.
-	fits func(*video.Plan) bool
+	made   []int  // of another codec: the renditions that were wanted
 	// record stores the rest in the transaction that finishes the step; nil: there is nothing.
 	record func(ctx context.Context, tx *store.Tx, v video.Video) error
 }

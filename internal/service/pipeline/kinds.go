@@ -66,8 +66,8 @@ const (
 // a step is open.
 func (k Kind) inPass() bool { return k.Stage == Inspect || k.Stage == Make || k.Stage == Assemble }
 
-// MaySkip reports whether the video goes on without the result of a task.
-func (k Kind) MaySkip() bool { return k.Optional || k.Stage == After }
+// maySkip reports whether the video goes on without the result of a task.
+func (k Kind) maySkip() bool { return k.Optional || k.Stage == After }
 
 // waits reports whether the tasks are enqueued by those whose results they need.
 func (k Kind) waits() bool { return k.Stage == Assemble || k.Codec != "" && k.Then == "" }
@@ -157,7 +157,7 @@ var kinds = []Kind{
 		Name: queue.Assemble, Priority: always(assemblePriority),
 		Numbers: func(v video.Video) (int, int) { return v.Plan.First, len(v.Plan.Renditions) },
 		Weight:  func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
-		Writes:  renditionBytes,
+		Writes:  renditionBytes(""),
 		Stage:   Assemble,
 	},
 	{ // makes and publishes the storyboard and the preview of a ready video, of its smallest file, and other
@@ -184,7 +184,7 @@ var kinds = []Kind{
 		Numbers: func(v video.Video) (int, int) { return 0, len(v.Plan.Renditions) },
 		Wants:   func(v video.Video, n int) bool { return slices.Contains(v.Wanted(video.AV1), n) },
 		Weight:  func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
-		Writes:  variantFileBytes(video.AV1),
+		Writes:  renditionBytes(video.AV1),
 		Stage:   After,
 	},
 	{ // compares a few frames of a ready video with its source, for the report

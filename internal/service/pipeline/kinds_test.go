@@ -62,7 +62,7 @@ func TestKindsKeepTheirMeaning(t *testing.T) {
 			t.Errorf("there is no kind %s any more", k)
 		}
 	}
-	may := kindsThat(Kind.MaySkip)
+	may := kindsThat(Kind.maySkip)
 	if want := []queue.Kind{queue.Audio, queue.Thumbnails, queue.Poster, queue.Captions, queue.Pictures, queue.AV1, queue.AV1Join, queue.Measure}; !slices.Equal(may, want) {
 		t.Errorf("the video goes on without %v; want %v", may, want)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -20,70 +21,67 @@ type ChunkFile struct {
 	Frames    int
 }
 
-// FinishChunk stores the files of a chunk. The transaction that finishes the last part of a
-// rendition also enqueues its assembly.
-func (t *Tasks) FinishChunk(ctx context.Context, id video.ID, chunk int, files []ChunkFile) error {
-	v, err := t.store.Video(ctx, id)
-	if err != nil && video.KindOf(err) != video.NotFound { // of a deleted video, what is stored is removed again
-		return err
-	}
-	run := "" // the names that older versions know, which may assemble it
-	if v.Plan != nil && v.Plan.Early != nil {
-		run = newRun()
-	}
-	return t.finishChunk(ctx, queue.Task{Kind: queue.Encode, Video: id, Number: chunk}, run, files)
-}
-
-func (t *Tasks) finishChunk(ctx context.Context, task queue.Task, run string, files []ChunkFile) error {
-	var frames int64
+// FinishChunk stores the files of a chunk. v is the video as it was when the task began. The transaction
+// that finishes the last part of a rendition also enqueues its assembly.
+func (t *Tasks) FinishChunk(ctx context.Context, task queue.Task, v video.Video, files []ChunkFile) error {
+	r, codec := newResult(v), KindOf(task.Kind).Codec
 	for _, f := range files {
-		if _, err := t.blobs.PutFile(ctx, objects.Chunk(task.Video, task.Number, f.Rendition, run), f.Path); err != nil {
+		if _, err := t.blobs.PutFile(ctx, objects.Chunk(v.ID, codec, task.Number, f.Rendition, r.run), f.Path); err != nil {
 			return fmt.Errorf("store chunk file: %w", err)
 		}
-		frames = int64(f.Frames)
+		r.frames = int64(f.Frames)
 	}
-	return t.finish(ctx, task, result{frames: frames, run: run, made: renditionsOf(files, func(f ChunkFile) int { return f.Rendition })})
+	if codec != "" {
+		r.made = v.Wanted(codec)
+		t.hook.Reach(failpoint.VariantStored)
+	}
+	return t.finish(ctx, task, r)
 }
 
-// newRun returns an identifier for one execution of a task, which becomes part of the names of its files. Two
-// executions may run at the same time, and people may be watching what the first one has made of a video with
-// an early plan.
-func newRun() string { return strings.ReplaceAll(newID(), "-", "") }
-
-// FinishAudio stores the audio of a video, under the name that older versions know.
-func (t *Tasks) FinishAudio(ctx context.Context, id video.ID, path string) error {
-	return t.finishAudio(ctx, id, 0, audible, "", path)
+// newResult returns the result of one execution of a task of a pass. Its files have names of their own: another
+// execution may run at the same time, and people may be watching what the first one has made of a video that
+// is played while it is encoded.
+func newResult(v video.Video) result {
+	return result{pass: &v.Plan.First, run: strings.ReplaceAll(newID(), "-", "")}
 }
 
-func (t *Tasks) finishAudio(ctx context.Context, id video.ID, piece, packets int, run, path string) error {
-	if _, err := t.blobs.PutFile(ctx, objects.Audio(id, piece, run), path); err != nil {
-		return fmt.Errorf("store audio: %w", err)
-	}
-	r := result{frames: int64(packets), run: run}
-	if run != "" { // a piece: the plan of a later pass asks for the whole
-		r.fits = func(p *video.Plan) bool { return p != nil && p.Early != nil && piece < p.AudioPieces() }
-	}
-	return t.finish(ctx, queue.Task{Kind: queue.Audio, Video: id, Number: piece}, r)
+// AudioFile is one piece of the audio, as a worker made it.
+type AudioFile struct {
+	Path    string // "": the audio has ended before
+	Packets int
+	Lost    time.Duration // how much could not be decoded, from the beginning of the audio to the end of this piece
 }
 
-// NoteLostAudio records that so much of the audio could not be decoded, before the audio is finished. Of
-// several pieces, the last ones know the most. A task that runs twice finds the same.
-func NoteLostAudio(ctx context.Context, t *Tasks, id video.ID, lost time.Duration) error {
-	return t.store.WithVideoLock(ctx, id, func(tx *store.Tx) error {
-		v, err := tx.Video(ctx, id)
-		if err != nil || v.Plan == nil || v.Plan.Audio == nil || v.Plan.Audio.Lost >= lost {
-			return err
+// FinishAudio stores a piece of the audio. v is the video as it was when the task began.
+func (t *Tasks) FinishAudio(ctx context.Context, task queue.Task, v video.Video, f AudioFile) error {
+	r := newResult(v)
+	r.frames = ended
+	if f.Path != "" {
+		if _, err := t.blobs.PutFile(ctx, objects.Audio(v.ID, task.Number, r.run), f.Path); err != nil {
+			return fmt.Errorf("store audio: %w", err)
 		}
-		plan, audio := *v.Plan, *v.Plan.Audio
-		audio.Lost, plan.Audio = lost, &audio
-		return tx.SetFindings(ctx, id, store.Findings{Plan: &plan})
-	})
+		r.frames = int64(f.Packets)
+	}
+	r.record = func(ctx context.Context, tx *store.Tx, v video.Video) error {
+		return recordLostAudio(ctx, tx, v, f.Lost)
+	}
+	return t.finish(ctx, task, r)
 }
 
-const (
-	audible = 1  // what the step of a whole audio track counts as its frames
-	ended   = -1 // the same for a piece behind the end of the audio; a piece that was given up has 0
-)
+// recordLostAudio records that so much of the audio could not be decoded. Of several pieces, the last ones know
+// the most.
+func recordLostAudio(ctx context.Context, tx *store.Tx, v video.Video, lost time.Duration) error {
+	if lost < video.MinLostAudio || v.Plan.Audio == nil || v.Plan.Audio.Lost >= lost {
+		return nil
+	}
+	plan, audio := *v.Plan, *v.Plan.Audio
+	audio.Lost, plan.Audio = lost, &audio
+	return tx.SetFindings(ctx, v.ID, store.Findings{Plan: &plan})
+}
+
+// ended is what the step of a piece behind the end of the audio counts as its frames; a piece that was given up
+// has 0.
+const ended = -1
 
 // finishPart records that a part of a pass is done: a chunk, the audio, or what is published beside
 // the renditions, which is a part too so that a ready video has it.
@@ -92,7 +90,7 @@ func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r
 	if err != nil {
 		return err
 	}
-	if !done { // another execution was first: what was stored may be unused
+	if !done { // another execution was first, or a pass has begun: what was stored may be unused
 		return t.passes.enqueuePurge(ctx, tx, task.Video, AfterPass)
 	}
 	if err := r.store(ctx, tx, task.Video); err != nil {
@@ -102,7 +100,7 @@ func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r
 	if err != nil {
 		return err
 	}
-	if err := t.notePlayable(ctx, tx, v, steps); err != nil {
+	if err := t.recordPlayable(ctx, tx, v, steps); err != nil {
 		return err
 	}
 	renditions := toAssemble(v.Plan, steps) // also renditions whose task waits or runs already: the queue skips it
@@ -116,23 +114,14 @@ func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r
 }
 
 // finishStep records that a part is done and returns all steps. It reports false when another worker
-// was first, or when the part was made for an earlier pass: its worker slept through the end of that
-// one.
+// was first, or when the result is stale.
 func (t *Tasks) finishStep(ctx context.Context, tx *store.Tx, task queue.Task, r result) (bool, []store.Step, error) {
+	if stale, err := r.isStale(ctx, tx, task); err != nil || stale {
+		return false, nil, err
+	}
 	steps, err := tx.Steps(ctx, task.Video)
 	if err != nil {
 		return false, nil, err
-	}
-	if r.fits != nil {
-		if v, err := tx.Video(ctx, task.Video); err != nil || !r.fits(v.Plan) {
-			return false, nil, err
-		}
-	}
-	open := openRenditions(steps)
-	for _, n := range r.made {
-		if !slices.Contains(open, n) {
-			return false, nil, nil
-		}
 	}
 	done, err := tx.FinishStep(ctx, task.Video, r.step(task), t.clock.Now())
 	for i, s := range steps {
@@ -145,15 +134,6 @@ func (t *Tasks) finishStep(ctx context.Context, tx *store.Tx, task queue.Task, r
 
 func isStepOf(s store.Step, t queue.Task) bool {
 	return s.Kind == string(t.Kind) && s.Number == t.Number
-}
-
-// renditionsOf returns the renditions that files were made for.
-func renditionsOf[F any](files []F, rendition func(F) int) []int {
-	all := make([]int, len(files))
-	for i, f := range files {
-		all[i] = rendition(f)
-	}
-	return all
 }
 
 // openRenditions returns which renditions are still to be assembled.

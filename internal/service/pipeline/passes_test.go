@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
@@ -41,7 +40,7 @@ func TestWarningsOutliveTheirPass(t *testing.T) {
 	v := b.Processing(video.Draft{Resolutions: []video.Name{"720p"}})
 	b.Must(b.StorePlan(t.Context(), v.ID, servicetest.Plan("720p")))
 	for chunk := range 2 {
-		b.Must(b.FinishChunk(t.Context(), v.ID, chunk, []pipeline.ChunkFile{{Path: b.File("chunk"), Frames: 5}}))
+		b.Chunk(v.ID, chunk, pipeline.ChunkFile{Path: b.File("chunk"), Frames: 5})
 	}
 	b.Must(b.Skip(t.Context(), queue.Task{Kind: queue.Audio, Video: v.ID}))
 	b.Publish(v.ID, 0)
@@ -94,13 +93,14 @@ func TestStaleWorkDoesNotCount(t *testing.T) {
 	}
 	old := []pipeline.ChunkFile{{Rendition: 0, Path: b.File("old"), Frames: 5}}
 	b.Must(b.StorePlan(ctx, v.ID, withThumbnails("720p")))
+	before := b.Video(v.ID)
 	b.Must(b.GiveUpVideo(ctx, v.ID, video.Failf(video.LimitTime, "It took too long.")))
 	_, err := b.Catalog.RetryResolution(ctx, b.By, v.Resolutions[0].ID)
 	b.Must(err)
 	b.Must(b.StorePlan(ctx, v.ID, withThumbnails("720p")))
 
-	b.Must(b.FinishChunk(ctx, v.ID, 0, old))
-	b.Must(b.PublishThumbnails(ctx, v.ID, []pipeline.ThumbnailFile{{Rendition: 0, Path: b.File("old")}}))
+	b.Must(b.FinishChunk(ctx, queue.Task{Kind: queue.Encode, Video: v.ID}, before, old))
+	b.Must(b.PublishThumbnails(ctx, before, []pipeline.ThumbnailFile{{Rendition: 0, Path: b.File("old")}}))
 	b.Must(b.PublishRendition(ctx, v.ID, 0, pipeline.RenditionFile{Path: b.File("old")}))
 	for _, k := range []queue.Kind{queue.Encode, queue.Thumbnails} {
 		if _, wanted, err := b.LoadTask(ctx, queue.Task{Kind: k, Video: v.ID}); !wanted || err != nil {
@@ -131,22 +131,4 @@ func TestAVideoWithoutResolutionsComesToItsEnd(t *testing.T) {
 	b.Add(up.Video.ID, "240p")
 	b.Finish(up.Video.ID)
 	b.WantStatuses(up.Video.ID, "ready: 240p ready")
-}
-
-// Versions before left such a video processing.
-func TestReconcileEndsAVideoWithoutResolutions(t *testing.T) {
-	t.Parallel()
-	b := servicetest.New(t)
-	ctx := t.Context()
-	up, other := b.Create(video.Draft{Resolutions: []video.Name{"720p"}}), b.Processing(video.Draft{})
-	b.Must(b.DeleteResolution(ctx, b.By, up.Video.Resolutions[0].ID))
-	b.Must(b.Store.InTx(ctx, func(tx *store.Tx) error {
-		_, err := tx.AcceptUpload(ctx, up.Video.ID, video.Source{Key: "source/x", Size: 1}, b.Now())
-		return err
-	}))
-	if n, err := b.Passes.Reconcile(ctx); n != 0 || err != nil {
-		t.Errorf("Reconcile = %d, %v", n, err)
-	}
-	b.WantStatuses(up.Video.ID, "fail: ")
-	b.WantStatuses(other.ID, "processing: 720p processing, 240p processing")
 }

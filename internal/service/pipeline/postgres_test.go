@@ -57,7 +57,8 @@ func TestThumbnailsAreCancelledWhenTheLockIsLost(t *testing.T) {
 	b.Must(b.StorePlan(t.Context(), v.ID, servicetest.Plan("240p")))
 	published := make(chan error, 1)
 	thumbnail := pipeline.ThumbnailFile{Path: b.File("a thumbnail")}
-	go func() { published <- b.PublishThumbnails(t.Context(), v.ID, []pipeline.ThumbnailFile{thumbnail}) }()
+	v = b.Video(v.ID)
+	go func() { published <- b.PublishThumbnails(t.Context(), v, []pipeline.ThumbnailFile{thumbnail}) }()
 	<-held.began
 	pgtest.Exec(t, address, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE datname = current_database() AND state = 'idle in transaction'`)

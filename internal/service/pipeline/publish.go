@@ -28,7 +28,7 @@ type RenditionFile struct {
 // either the deletion comes first and nothing appears, or it comes later and finds what it has to
 // remove. A file that can be played after its deletion was confirmed cannot happen.
 func (t *Tasks) PublishRendition(ctx context.Context, id video.ID, rendition int, f RenditionFile) error {
-	staged, err := t.blobs.PutFile(ctx, objects.StagedRendition(id, rendition), f.Path)
+	staged, err := t.blobs.PutFile(ctx, objects.StagedRendition(id, "", rendition), f.Path)
 	if err != nil {
 		return fmt.Errorf("store rendition file: %w", err)
 	}

@@ -192,7 +192,7 @@ func TestThumbnailsInOtherFormats(t *testing.T) {
 	}
 	large, _ := v.Resolution("720p")
 	b.Must(b.DeleteResolution(ctx, b.By, large.ID))
-	b.Must(pipeline.PublishPictures(ctx, b.Tasks, task, []pipeline.NewFile{poster}, thumbnails))
+	b.Must(b.PublishPictures(ctx, task, []pipeline.NewFile{poster}, thumbnails))
 	has := func(name string) bool { return slices.Contains(b.Objects(), objects.Playback(v, name)) }
 	now := b.Video(v.ID)
 	if _, listed := now.File("poster.webp"); !listed || !has("poster.webp") || !has("240p-0.webp") || has("720p-0.webp") {
@@ -200,7 +200,7 @@ func TestThumbnailsInOtherFormats(t *testing.T) {
 	}
 	b.Must(b.Blobs.Delete(ctx, objects.Playback(v, "240p-0.webp")))
 	thumbnails = []pipeline.ThumbnailFile{{Rendition: v.Plan.RenditionOf("240p"), Format: video.WebP, Path: b.File("small")}}
-	b.Must(pipeline.PublishPictures(ctx, b.Tasks, task, nil, thumbnails)) // by a worker that slept
+	b.Must(b.PublishPictures(ctx, task, nil, thumbnails)) // by a worker that slept
 	if has("240p-0.webp") {
 		t.Error("a task that is done has published something")
 	}

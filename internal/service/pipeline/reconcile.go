@@ -11,8 +11,7 @@ import (
 
 // Reconcile enqueues the tasks that videos lack, and returns how many there were. A status and its
 // tasks change together, so no task should be missing. But if the database was edited, or there is a
-// bug, or an older version that knows no other codecs has finished a video, neither a video nor a
-// variant must be processing for ever.
+// bug, neither a video nor a variant must be processing for ever.
 func (p *Passes) Reconcile(ctx context.Context) (int, error) {
 	found, err := p.reconcileAll(ctx, p.store.ProcessingVideos, p.reconcile)
 	if err != nil {
@@ -54,9 +53,6 @@ func (p *Passes) reconcile(ctx context.Context, id video.ID) (lost []queue.Task,
 		v, err := tx.Video(ctx, id)
 		if err != nil || v.Status != video.Processing || !v.DeletedAt.IsZero() {
 			return err
-		}
-		if len(v.Resolutions) == 0 { // an older version has accepted its upload
-			return p.endEmpty(ctx, tx, v)
 		}
 		steps, err := tx.Steps(ctx, id)
 		if err != nil {

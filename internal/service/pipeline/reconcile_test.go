@@ -52,10 +52,10 @@ func TestLostTasksAreQueuedAgain(t *testing.T) {
 	chunks := func() []pipeline.ChunkFile {
 		return []pipeline.ChunkFile{{Rendition: 0, Path: b.File("a"), Frames: 7}, {Rendition: 1, Path: b.File("b"), Frames: 7}}
 	}
-	b.Must(b.FinishChunk(ctx, v.ID, 1, chunks()))
+	b.Chunk(v.ID, 1, chunks()...)
 	wantReconciled(b, map[queue.Kind]int{queue.Encode: 1, queue.Audio: 1, queue.Thumbnails: 1})
 
-	b.Must(b.FinishChunk(ctx, v.ID, 0, chunks()))
+	b.Chunk(v.ID, 0, chunks()...)
 	b.Must(b.Skip(ctx, queue.Task{Kind: queue.Audio, Video: v.ID}))
 	b.Must(b.Skip(ctx, queue.Task{Kind: queue.Thumbnails, Video: v.ID}))
 	wantReconciled(b, map[queue.Kind]int{queue.Assemble: 2})

@@ -83,7 +83,7 @@ func TestOthersGoOnWhileABucketCopies(t *testing.T) {
 			return b.PublishRendition(ctx, id, 0, pipeline.RenditionFile{Path: b.File(servicetest.Rendition), Width: 2, Height: 2, Duration: time.Second})
 		},
 		"thumbnails": func(ctx context.Context, b *servicetest.Rig, id video.ID) error {
-			return b.PublishThumbnails(ctx, id, []pipeline.ThumbnailFile{{Path: b.File("first")}, {Thumbnail: 1, Path: b.File("second")}})
+			return b.PublishThumbnails(ctx, b.Video(id), []pipeline.ThumbnailFile{{Path: b.File("first")}, {Thumbnail: 1, Path: b.File("second")}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -100,7 +100,7 @@ func thumbnailBytes(v video.Video, _ int) int64 {
 
 // FitsScratch reports whether the machine's own disk, of which free bytes are left, has space for so many
 // more beside the reserve.
-func FitsScratch(t *Tasks, need int64, free uint64) bool {
+func (t *Tasks) FitsScratch(need int64, free uint64) bool {
 	return t.reserve.CheckDisk(need, free) == nil
 }
 
@@ -115,15 +115,10 @@ func estimated(size func(video.Video, int) int64) func(context.Context, blob.Sto
 	return func(_ context.Context, _ blob.Store, v video.Video, n int) (int64, error) { return size(v, n), nil }
 }
 
-// renditionBytes is how large a rendition file will be: as large as its chunk files and the audio.
-func renditionBytes(ctx context.Context, blobs blob.Store, v video.Video, rendition int) (int64, error) {
-	return workBytes(ctx, blobs, v, func(key string) bool { return objects.IsPartOf(key, rendition) })
-}
-
-// variantFileBytes is renditionBytes for another codec: as large as its chunk files and the audio.
-func variantFileBytes(c video.Codec) func(context.Context, blob.Store, video.Video, int) (int64, error) {
+// renditionBytes is how large a rendition file in a codec will be: as large as its chunk files and the audio.
+func renditionBytes(c video.Codec) func(context.Context, blob.Store, video.Video, int) (int64, error) {
 	return func(ctx context.Context, blobs blob.Store, v video.Video, rendition int) (int64, error) {
-		size, err := workBytes(ctx, blobs, v, func(key string) bool { return objects.IsVariantPartOf(key, c, rendition) })
+		size, err := workBytes(ctx, blobs, v, func(key string) bool { return objects.IsChunkOf(key, c, rendition) })
 		if v.Plan.Audio != nil {
 			size += audioBytes(v, 0)
 		}

@@ -76,9 +76,21 @@ func (t *Tasks) CountFailure(ctx context.Context, task queue.Task, limit int) (g
 	return giveUp, err
 }
 
-// GiveUp fails what is unfinished of a video because of a task, stops the other tasks and has their
-// files purged. Resolutions added during the pass were not tried yet: they start in the next one.
+// GiveUp records that a task cannot be done: what it makes is left out, if the video can go on without it, or
+// the video fails.
 func (t *Tasks) GiveUp(ctx context.Context, task queue.Task, f *video.Failure) error {
+	switch kind := KindOf(task.Kind); {
+	case kind.Codec != "":
+		return t.giveUpVariant(ctx, task, f)
+	case kind.maySkip():
+		return t.Skip(ctx, task)
+	}
+	return t.failVideo(ctx, task, f)
+}
+
+// failVideo fails what is unfinished of a video because of a task, stops the other tasks and has their
+// files purged. Resolutions added during the pass were not tried yet: they start in the next one.
+func (t *Tasks) failVideo(ctx context.Context, task queue.Task, f *video.Failure) error {
 	id, p := task.Video, t.passes
 	return t.store.WithVideoLock(ctx, id, func(tx *store.Tx) error {
 		v, err := tx.Video(ctx, id)

@@ -25,12 +25,12 @@ func TestFromPlanToReady(t *testing.T) {
 	}
 
 	for chunk := range 2 {
-		b.Must(b.FinishChunk(ctx, v.ID, chunk, []pipeline.ChunkFile{{Rendition: 0, Path: b.File("a"), Frames: 7}, {Rendition: 1, Path: b.File("b"), Frames: 7}}))
+		b.Chunk(v.ID, chunk, pipeline.ChunkFile{Rendition: 0, Path: b.File("a"), Frames: 7}, pipeline.ChunkFile{Rendition: 1, Path: b.File("b"), Frames: 7})
 	}
 	if n := b.Waiting()[queue.Assemble]; n != 0 {
 		t.Fatalf("%d assemblies queued before the audio was there", n)
 	}
-	b.Must(b.FinishAudio(ctx, v.ID, b.File("audio")))
+	b.Audio(v.ID)
 	if n := b.Waiting()[queue.Assemble]; n != 2 {
 		t.Fatalf("%d assemblies queued, want 2", n)
 	}
@@ -68,12 +68,13 @@ func TestLastChunkQueuesAssemblyExactlyOnce(t *testing.T) {
 		p.Chunks = append(p.Chunks, video.Chunk{Start: int64(i+2) * 20000, End: video.Forever})
 	}
 	b.Must(b.StorePlan(t.Context(), v.ID, p))
+	planned := b.Video(v.ID)
 	var wg sync.WaitGroup
 	for chunk := range p.Chunks {
 		for range 2 { // every task is delivered twice
 			path := b.File("x")
 			wg.Go(func() {
-				if err := b.FinishChunk(t.Context(), v.ID, chunk, []pipeline.ChunkFile{{Path: path, Frames: 1}}); err != nil {
+				if err := b.FinishChunk(t.Context(), queue.Task{Kind: queue.Encode, Video: v.ID, Number: chunk}, planned, []pipeline.ChunkFile{{Path: path, Frames: 1}}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -116,15 +117,13 @@ func TestWarnings(t *testing.T) {
 				t.Errorf("after the inspection the warnings are %v; want %v", got, tt.found)
 			}
 			for chunk := range p.Chunks {
-				b.Must(b.FinishChunk(t.Context(), v.ID, chunk, []pipeline.ChunkFile{{Path: b.File("chunk"), Frames: 5}}))
+				b.Chunk(v.ID, chunk, pipeline.ChunkFile{Path: b.File("chunk"), Frames: 5})
 			}
-			b.Must(pipeline.NoteLostAudio(t.Context(), b.Tasks, v.ID, tt.lost))
-			b.Must(pipeline.NoteLostAudio(t.Context(), b.Tasks, v.ID, tt.lost/2)) // an earlier piece, which knows less
+			audio := pipeline.AudioFile{Lost: tt.lost}
 			if tt.audio {
-				b.Must(b.FinishAudio(t.Context(), v.ID, b.File("audio")))
-			} else {
-				b.Must(b.Skip(t.Context(), queue.Task{Kind: queue.Audio, Video: v.ID}))
+				audio.Path, audio.Packets = b.File("audio"), 1
 			}
+			b.Must(b.FinishAudio(t.Context(), queue.Task{Kind: queue.Audio, Video: v.ID}, b.Video(v.ID), audio))
 			var got []video.FailureCode
 			for _, w := range b.Video(v.ID).Warnings {
 				got = append(got, w.Code)
@@ -250,7 +249,7 @@ func TestThumbnails(t *testing.T) {
 	}
 
 	// One picture of the four could not be made.
-	b.Must(b.PublishThumbnails(ctx, v.ID, []pipeline.ThumbnailFile{
+	b.Must(b.PublishThumbnails(ctx, b.Video(v.ID), []pipeline.ThumbnailFile{
 		{Rendition: 0, Thumbnail: 0, Path: b.File("a0")}, {Rendition: 0, Thumbnail: 1, Path: b.File("a1")}, {Rendition: 1, Thumbnail: 0, Path: b.File("b0")},
 	}))
 	if n := b.Waiting()[queue.Assemble]; n != 2 {

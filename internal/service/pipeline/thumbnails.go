@@ -35,16 +35,15 @@ func (f ThumbnailFile) name(n video.Name) string {
 }
 
 // PublishThumbnails makes thumbnails visible, as PublishRendition does for rendition files: one short
-// transaction for each resolution.
-func (t *Tasks) PublishThumbnails(ctx context.Context, id video.ID, files []ThumbnailFile) error {
+// transaction for each resolution. v is the video as it was when the task began.
+func (t *Tasks) PublishThumbnails(ctx context.Context, v video.Video, files []ThumbnailFile) error {
 	unfinished := func(_ context.Context, _ *store.Tx, v video.Video) (bool, error) {
 		return !v.Status.Finished(), nil // otherwise another was first, long ago
 	}
-	if err := t.stageThumbnails(ctx, id, files, unfinished); err != nil {
+	if err := t.stageThumbnails(ctx, v.ID, files, unfinished); err != nil {
 		return err
 	}
-	return t.finish(ctx, queue.Task{Kind: queue.Thumbnails, Video: id},
-		result{made: renditionsOf(files, func(f ThumbnailFile) int { return f.Rendition })})
+	return t.finish(ctx, queue.Task{Kind: queue.Thumbnails, Video: v.ID}, result{pass: &v.Plan.First})
 }
 
 // PublishPictures finishes the task that makes the pictures of a ready video: thumbnails in other formats
@@ -52,7 +51,7 @@ func (t *Tasks) PublishThumbnails(ctx context.Context, id video.ID, files []Thum
 //
 // A thumbnail is listed nowhere: it follows from its resolution. So thumbnails that were published before a
 // crash are replaced by the same when the task runs again, and deleted with their resolution in any case.
-func PublishPictures(ctx context.Context, t *Tasks, task queue.Task, files []NewFile, thumbnails []ThumbnailFile) error {
+func (t *Tasks) PublishPictures(ctx context.Context, task queue.Task, files []NewFile, thumbnails []ThumbnailFile) error {
 	open := func(ctx context.Context, tx *store.Tx, v video.Video) (bool, error) {
 		steps, err := tx.Steps(ctx, v.ID)
 		return taskOpen(task, v, steps), err

@@ -14,34 +14,14 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Variants records what is made of ready videos in other codecs than H.264. All of it happens after
-// the pass that made them ready, in spare time: no status waits for it, and its failure is none of the
-// video. A pass that begins meanwhile cancels it, and its end starts it again for everything that is
-// lacking then.
-type Variants struct{ tasks *Tasks }
-
-// NewVariants returns what records variants for the workers that call t.
-func NewVariants(t *Tasks) Variants { return Variants{t} }
-
-// FinishChunk stores the files of a chunk. v is the video as it was when the task began. The
-// transaction that finishes the last chunk also enqueues the task that joins them.
-func (x Variants) FinishChunk(ctx context.Context, task queue.Task, v video.Video, files []ChunkFile) error {
-	run, codec, frames := newRun(), KindOf(task.Kind).Codec, int64(0)
-	for _, f := range files {
-		if _, err := x.tasks.blobs.PutFile(ctx, objects.VariantChunk(v.ID, codec, task.Number, f.Rendition, run), f.Path); err != nil {
-			return fmt.Errorf("store chunk file: %w", err)
-		}
-		frames = int64(f.Frames)
-	}
-	x.tasks.hook.Reach(failpoint.VariantStored)
-	return x.tasks.finish(ctx, task, result{frames: frames, run: run, pass: &v.Plan.First, made: v.Wanted(codec)})
-}
-
-// Publish makes a rendition playable in another codec, under each name that it serves. What
+// PublishVariant makes a rendition playable in another codec than H.264, under each name that it serves. What
 // PublishRendition says of deletions holds for it, too.
-func (x Variants) Publish(ctx context.Context, task queue.Task, f RenditionFile) error {
-	t, codec := x.tasks, KindOf(task.Kind).Codec
-	staged, err := t.blobs.PutFile(ctx, objects.StagedVariant(task.Video, codec, task.Number), f.Path)
+//
+// All work in other codecs happens after the pass that made the video ready, in spare time: no status waits for
+// it. A pass that begins meanwhile cancels it, and its end starts it again for everything that is lacking then.
+func (t *Tasks) PublishVariant(ctx context.Context, task queue.Task, f RenditionFile) error {
+	codec := KindOf(task.Kind).Codec
+	staged, err := t.blobs.PutFile(ctx, objects.StagedRendition(task.Video, codec, task.Number), f.Path)
 	if err != nil {
 		return fmt.Errorf("store rendition file: %w", err)
 	}
@@ -61,11 +41,11 @@ func (x Variants) Publish(ctx context.Context, task queue.Task, f RenditionFile)
 	t.hook.Reach(failpoint.VariantStaged)
 	return t.finish(ctx, task, result{record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
 		made := video.Variant{Codec: codec, Status: video.Ready, SizeBytes: staged.Size, Bitrate: bitrate(staged.Size, f.Duration)}
-		return x.publish(ctx, tx, v, lacking(v, task), made, staged, c)
+		return t.publishVariant(ctx, tx, v, lacking(v, task), made, staged, c)
 	}})
 }
 
-func (x Variants) publish(ctx context.Context, tx *store.Tx, v video.Video, all []video.Resolution, made video.Variant, staged blob.Info, c *copies) error {
+func (t *Tasks) publishVariant(ctx context.Context, tx *store.Tx, v video.Video, all []video.Resolution, made video.Variant, staged blob.Info, c *copies) error {
 	var files []video.File
 	for _, r := range all {
 		name := video.VariantFile(made.Codec, r.Name)
@@ -79,7 +59,7 @@ func (x Variants) publish(ctx context.Context, tx *store.Tx, v video.Video, all 
 		}
 		files = append(files, video.File{Name: name, Kind: video.VariantKind, ContentType: blob.ContentType(name), Size: staged.Size})
 	}
-	x.tasks.hook.Reach(failpoint.VariantLinked)
+	t.hook.Reach(failpoint.VariantLinked)
 	if len(files) == 0 {
 		return nil
 	}
@@ -95,10 +75,9 @@ func lacking(v video.Video, task queue.Task) []video.Resolution {
 	})
 }
 
-// GiveUp records that what a task makes cannot be made: a rendition or, if a chunk is missing, all of
+// giveUpVariant records that what a task makes cannot be made: a rendition or, if a chunk is missing, all of
 // them. The video stays as it is.
-func (x Variants) GiveUp(ctx context.Context, task queue.Task, f *video.Failure) error {
-	t := x.tasks
+func (t *Tasks) giveUpVariant(ctx context.Context, task queue.Task, f *video.Failure) error {
 	return t.store.WithVideoLock(ctx, task.Video, func(tx *store.Tx) error {
 		v, err := tx.Video(ctx, task.Video)
 		if err != nil {
@@ -111,7 +90,7 @@ func (x Variants) GiveUp(ctx context.Context, task queue.Task, f *video.Failure)
 		if err := failVariants(ctx, tx, lacking(v, task), KindOf(task.Kind).Codec, f); err != nil {
 			return err
 		}
-		return x.drop(ctx, tx, task, steps)
+		return t.dropVariants(ctx, tx, task, steps)
 	})
 }
 
@@ -126,9 +105,9 @@ func failVariants(ctx context.Context, tx *store.Tx, all []video.Resolution, c v
 	return nil
 }
 
-// drop ends a task that was given up and, if others need its result, all of them.
-func (x Variants) drop(ctx context.Context, tx *store.Tx, task queue.Task, steps []store.Step) error {
-	t, given := x.tasks, KindOf(task.Kind)
+// dropVariants ends a task that was given up and, if others need its result, all of them.
+func (t *Tasks) dropVariants(ctx context.Context, tx *store.Tx, task queue.Task, steps []store.Step) error {
+	given := KindOf(task.Kind)
 	dropped := func(k Kind) bool { return given.Then != "" && k.Codec == given.Codec }
 	if given.Then != "" {
 		keep := kindsThat(func(k Kind) bool { return !dropped(k) })
@@ -155,20 +134,16 @@ func (f *Files) OpenVariantFiles(ctx context.Context, v video.Video, task queue.
 	if err != nil {
 		return nil, err
 	}
-	var keys []string
-	c := &ChunkFiles{}
-	codec := KindOf(task.Kind).Codec
-	for n, s := range stepsOf(chunksBefore(task.Kind), steps, len(v.Plan.Chunks)) {
-		if s.Frames > 0 {
-			keys = append(keys, objects.VariantChunk(v.ID, codec, n, task.Number, s.Run))
-			c.Frames += s.Frames
-		}
-	}
 	all := lacking(v, task)
 	if len(all) == 0 {
 		return nil, fmt.Errorf("open the H.264 file of rendition %d: %w", task.Number, fs.ErrNotExist)
 	}
-	if c.Chunks, err = f.openAll(ctx, keys); err != nil {
+	parts := chunkParts(chunksBefore(task.Kind), v, steps, task.Number)
+	if !parts.All {
+		return nil, fmt.Errorf("join rendition %d of %s with %d chunks: %w", task.Number, v.ID, parts.Done, ErrPartsMissing)
+	}
+	c := &ChunkFiles{Frames: parts.Frames}
+	if c.Chunks, err = f.openAll(ctx, parts.Keys); err != nil {
 		return nil, fmt.Errorf("open chunk file: %w", err)
 	}
 	if c.Audio, err = f.openAll(ctx, []string{objects.Playback(v, objects.RenditionFile(all[0].Name))}); err != nil {

@@ -32,17 +32,15 @@ func finishVariantChunks(b *servicetest.Rig, v video.Video) {
 		for _, r := range v.Wanted(video.AV1) {
 			files = append(files, pipeline.ChunkFile{Rendition: r, Path: b.File("chunk"), Frames: 5})
 		}
-		b.Must(variants(b).FinishChunk(b.T.Context(), queue.Task{Kind: queue.AV1, Video: v.ID, Number: n}, v, files))
+		b.Must(b.FinishChunk(b.T.Context(), queue.Task{Kind: queue.AV1, Video: v.ID, Number: n}, v, files))
 	}
 }
 
 func joined(b *servicetest.Rig, id video.ID, rendition int) {
 	b.T.Helper()
 	task := queue.Task{Kind: queue.AV1Join, Video: id, Number: rendition}
-	b.Must(variants(b).Publish(b.T.Context(), task, pipeline.RenditionFile{Path: b.File("in AV1"), Duration: time.Second}))
+	b.Must(b.PublishVariant(b.T.Context(), task, pipeline.RenditionFile{Path: b.File("in AV1"), Duration: time.Second}))
 }
-
-func variants(b *servicetest.Rig) pipeline.Variants { return pipeline.NewVariants(b.Tasks) }
 
 // wantVariants compares the statuses of a video in AV1, in the order of its resolutions.
 func wantVariants(b *servicetest.Rig, id video.ID, want string) {
@@ -107,7 +105,7 @@ func TestTheFailureOfAnotherCodecIsNoFailureOfTheVideo(t *testing.T) {
 	b := servicetest.New(t)
 	v := inTwoCodecs(b, "720p", "240p")
 	f := video.Failf(video.LimitMemory, "Too much.")
-	b.Must(variants(b).GiveUp(t.Context(), queue.Task{Kind: queue.AV1, Video: v.ID, Number: 1}, f))
+	b.Must(b.GiveUp(t.Context(), queue.Task{Kind: queue.AV1, Video: v.ID, Number: 1}, f))
 	wantVariants(b, v.ID, "fail fail")
 	if w := b.Waiting(); w[queue.AV1]+w[queue.AV1Join] != 0 {
 		t.Errorf("waiting are %v; want nothing", w)
@@ -122,7 +120,7 @@ func TestTheFailureOfAnotherCodecIsNoFailureOfTheVideo(t *testing.T) {
 
 	v = inTwoCodecs(b, "720p", "240p")
 	finishVariantChunks(b, v)
-	b.Must(variants(b).GiveUp(t.Context(), queue.Task{Kind: queue.AV1Join, Video: v.ID, Number: 1}, f))
+	b.Must(b.GiveUp(t.Context(), queue.Task{Kind: queue.AV1Join, Video: v.ID, Number: 1}, f))
 	joined(b, v.ID, 0)
 	wantVariants(b, v.ID, "ready fail")
 }
@@ -140,7 +138,7 @@ func TestAPassStopsAnotherCodecAndStartsItAgain(t *testing.T) {
 	b.Finish(v.ID)
 	wantVariants(b, v.ID, "processing processing")
 	old := queue.Task{Kind: queue.AV1, Video: v.ID}
-	b.Must(variants(b).FinishChunk(t.Context(), old, v, []pipeline.ChunkFile{{Path: b.File("old"), Frames: 5}}))
+	b.Must(b.FinishChunk(t.Context(), old, v, []pipeline.ChunkFile{{Path: b.File("old"), Frames: 5}}))
 	if _, wanted, err := b.LoadTask(t.Context(), old); err != nil || !wanted {
 		t.Errorf("after a late result of the first start, the chunk is wanted: %t, %v", wanted, err)
 	}
@@ -224,7 +222,7 @@ func TestRetryOfAVariant(t *testing.T) {
 		}
 	}
 	finishVariantChunks(b, v)
-	b.Must(variants(b).GiveUp(t.Context(), queue.Task{Kind: queue.AV1Join, Video: v.ID, Number: 1}, video.Failf(video.LimitMemory, "Too much.")))
+	b.Must(b.GiveUp(t.Context(), queue.Task{Kind: queue.AV1Join, Video: v.ID, Number: 1}, video.Failf(video.LimitMemory, "Too much.")))
 	wantVariants(b, v.ID, "processing fail")
 	before := b.Video(v.ID)
 	retry(0) // which did not fail
@@ -235,7 +233,7 @@ func TestRetryOfAVariant(t *testing.T) {
 	wantVariants(b, v.ID, "processing processing")
 
 	late := queue.Task{Kind: queue.AV1, Video: v.ID}
-	b.Must(variants(b).FinishChunk(t.Context(), late, before, []pipeline.ChunkFile{{Path: b.File("late"), Frames: 5}}))
+	b.Must(b.FinishChunk(t.Context(), late, before, []pipeline.ChunkFile{{Path: b.File("late"), Frames: 5}}))
 	if _, wanted, err := b.LoadTask(t.Context(), late); err != nil || !wanted {
 		t.Errorf("after a late chunk without the resolution, the chunk is wanted: %t, %v", wanted, err)
 	}

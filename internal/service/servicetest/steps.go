@@ -96,11 +96,23 @@ func (r *Rig) Transcode(id video.ID, p *video.Plan) {
 		for n := range p.Renditions {
 			files = append(files, pipeline.ChunkFile{Rendition: first + n, Path: r.File("chunk"), Frames: 5})
 		}
-		r.Must(r.FinishChunk(r.T.Context(), id, chunk, files))
+		r.Chunk(id, chunk, files...)
 	}
 	if p.Audio != nil {
-		r.Must(r.FinishAudio(r.T.Context(), id, r.File("audio")))
+		r.Audio(id)
 	}
+}
+
+// Chunk finishes a chunk of the pass of a video.
+func (r *Rig) Chunk(id video.ID, n int, files ...pipeline.ChunkFile) {
+	r.T.Helper()
+	r.Must(r.FinishChunk(r.T.Context(), queue.Task{Kind: queue.Encode, Video: id, Number: n}, r.Video(id), files))
+}
+
+// Audio finishes the audio of a video.
+func (r *Rig) Audio(id video.ID) {
+	r.T.Helper()
+	r.Must(r.FinishAudio(r.T.Context(), queue.Task{Kind: queue.Audio, Video: id}, r.Video(id), pipeline.AudioFile{Path: r.File("audio"), Packets: 1}))
 }
 
 // Rendition is what the rendition files of a rig contain.
@@ -146,15 +158,15 @@ func (r *Rig) Add(id video.ID, name video.Name) catalog.State {
 	return s
 }
 
-// GiveUpVideo gives a video up because of whatever task is open.
+// GiveUpVideo gives a video up because of a task that is open and that it cannot go on without.
 func (r *Rig) GiveUpVideo(ctx context.Context, id video.ID, f *video.Failure) error {
 	r.T.Helper()
 	task := queue.Task{Kind: queue.Inspect, Video: id}
 	steps, err := r.Store.Steps(ctx, id)
 	r.Must(err)
 	for _, s := range steps {
-		if !s.Done {
-			task.Kind, task.Number = queue.Kind(s.Kind), s.Number
+		if kind := pipeline.KindOf(queue.Kind(s.Kind)); !s.Done && !kind.Optional {
+			task.Kind, task.Number = kind.Name, s.Number
 		}
 	}
 	return r.GiveUp(ctx, task, f)
