@@ -160,7 +160,7 @@ func (p *parts) maintain(ctx context.Context) {
 			panics.Log(ctx, p.log, "following the signing keys panicked", func() { p.signing.Follow(ctx, p.log) })
 		})
 	}
-	all.Go(func() { p.deliver(ctx) })
+	all.Go(func() { p.removeOldEvents(ctx) })
 	all.Go(func() { p.fetch(ctx) })
 	all.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
 	all.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.maintenance.Run(ctx) }) })

@@ -9,9 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/outbound"
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/metrics"
-	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/web/api"
 )
@@ -19,8 +17,8 @@ import (
 // buildWebhooks builds what delivers events. Every process records them, but a worker delivers none:
 // it needs no way to the internet, and its database user need not see the secrets.
 func (p *parts) buildWebhooks(c *Config, emergency *diskspace.Emergency, log *slog.Logger, m *metrics.Metrics) error {
-	store.WebhooksOf(p.store).UseClock(p.clock.Now)
-	webhook.Enqueue(p.store, p.queue)
+	p.store.UseClock(p.clock.Now)
+	webhook.Record(p.store, p.queue)
 	if !c.servesRequests() {
 		return nil
 	}
@@ -32,8 +30,8 @@ func (p *parts) buildWebhooks(c *Config, emergency *diskspace.Emergency, log *sl
 	if c.DatabaseURL == "" {
 		config.Space, config.Release = p.createSpace(c), emergency.Release
 	}
-	p.webhooks = webhook.New(p.store, guard, api.WebhookBody, config, p.clock.Now, m.WebhookTried)
-	p.dispatcher = webhook.NewDispatcher(p.store, p.queue, p.webhooks, config, log)
+	p.webhooks = webhook.New(p.store, p.queue, guard, api.WebhookBody, config, p.clock.Now, m.WebhookTried)
+	p.dispatcher = webhook.NewDispatcher(p.webhooks, config, log)
 	return nil
 }
 
@@ -50,7 +48,7 @@ func requestsAtOnce() int {
 // network does the tasks of the network lane.
 func (p *parts) network(ctx context.Context, t queue.Task) error {
 	switch {
-	case t.Kind == queue.Deliver:
+	case t.Kind == queue.Deliver || t.Kind == queue.CleanUp:
 		return p.dispatcher.Handle(ctx, t)
 	case p.purger != nil:
 		return p.purger.Handle(ctx, t)
@@ -58,9 +56,9 @@ func (p *parts) network(ctx context.Context, t queue.Task) error {
 	return nil // a purge from when there was a CDN
 }
 
-// deliver removes old events until ctx ends. The queue has them delivered.
-func (p *parts) deliver(ctx context.Context) {
+// removeOldEvents removes old events of webhooks until ctx ends.
+func (p *parts) removeOldEvents(ctx context.Context) {
 	if p.dispatcher != nil {
-		panics.Log(ctx, p.log, "delivering events panicked", func() { p.dispatcher.Run(ctx) })
+		p.dispatcher.Run(ctx)
 	}
 }

@@ -73,6 +73,7 @@ const (
 	Purge      Kind = "purge"      // remove the leftovers of a finished or deleted video
 
 	Deliver  Kind = "deliver"  // send an event to a webhook
+	CleanUp  Kind = "cleanup"  // end or remove the deliveries of a webhook that was disabled or deleted
 	PurgeCDN Kind = "purgecdn" // tell a CDN what it may not keep
 	Import   Kind = "import"   // fetch a file from a URL
 )
@@ -92,7 +93,7 @@ var Lanes = []Lane{EncodeLane, NetworkLane, ImportLane}
 // Lane returns the lane of tasks of this kind.
 func (k Kind) Lane() Lane {
 	switch k {
-	case Deliver, PurgeCDN:
+	case Deliver, CleanUp, PurgeCDN:
 		return NetworkLane
 	case Import:
 		return ImportLane

@@ -56,16 +56,14 @@ func TestExaminePostgres(t *testing.T) {
 // wantWebhookURL wants the one webhook to be found that events are sent to.
 func wantWebhookURL(t *testing.T, db *store.Store, read func() ([]string, error)) {
 	t.Helper()
-	for _, h := range []store.Webhook{
-		{ID: "1", Tenant: "a", URL: "https://example.com/hook", Enabled: true},
-		{ID: "2", Tenant: "b", URL: "https://example.com/off"},
-		{ID: "3", Tenant: "b", Pull: true, Enabled: true},
-	} {
-		h.CreatedAt = time.Now()
-		if ok, err := store.WebhooksOf(db).Insert(t.Context(), h, "secret", 3); err != nil || !ok {
-			t.Fatalf("Insert = %v, %v", ok, err)
-		}
-	}
+	must(t, db.InTx(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(t.Context(), "insert webhooks", `
+			INSERT INTO webhook (id, tenant, url, pull, events, description, enabled, created_at) VALUES
+			('1', 'a', 'https://example.com/hook', FALSE, '', '', TRUE, 0),
+			('2', 'b', 'https://example.com/off', FALSE, '', '', FALSE, 0),
+			('3', 'b', '', TRUE, '', '', TRUE, 0)`)
+		return err
+	}))
 	if urls, err := read(); err != nil || len(urls) != 1 || urls[0] != "https://example.com/hook" {
 		t.Errorf("the addresses are %v, %v", urls, err)
 	}

@@ -124,7 +124,6 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_ = tx.RemoveVideo(ctx, "a")
 	_ = tx.ExtendUpload(ctx, "a", now)
 	_, _ = TenantsIn(tx).Page(ctx, "a", 10, now)
-	everyWebhookStatement(ctx, s, tx, now)
 	everyImportStatement(ctx, s, tx, now)
 }
 
@@ -143,39 +142,6 @@ func everyImportStatement(ctx context.Context, s *Store, tx *Tx, now time.Time) 
 	_, _ = ImportsIn(tx).Restart(ctx, "i", now)
 	_ = tx.releaseImports(ctx, now)
 	_ = ImportsIn(tx).Finish(ctx, "i")
-}
-
-func everyWebhookStatement(ctx context.Context, s *Store, tx *Tx, now time.Time) {
-	_ = tx.InsertVideo(ctx, video.Video{ID: "b", Tenant: "t", Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now})
-	_, _ = tx.Exec(ctx, "", `INSERT INTO webhook (id, tenant, url, pull, events, description, enabled, created_at) VALUES ('h', 't', '', FALSE, '', '', TRUE, 0)`)
-	tx.emitted = []emission{{kind: video.EventReady, video: "b"}}
-	_ = s.recordEvents(ctx, tx)
-	w := Webhooks{s}
-	_, _ = w.List(ctx, "t")
-	_, _ = w.Get(ctx, "t", "h")
-	_, _ = w.ByID(ctx, []string{"h", "i"})
-	_, _ = w.Secrets(ctx, []string{"h", "i"}, now)
-	_, _ = w.Events(ctx, []string{"h", "i"})
-	for _, state := range []DeliveryState{"", DeliveryFailed} {
-		for _, after := range []video.Cursor{{}, {CreatedAt: now, ID: "x"}} {
-			_, _ = w.Deliveries(ctx, "h", state, after, 10)
-		}
-	}
-	_, _ = w.Delivery(ctx, "t", "d")
-	_, _ = w.Pending(ctx, "d", "")
-	_, _ = w.OldestPending(ctx)
-	_, _ = tx.claimHeld(ctx, "h", 10, "lease", now, now)
-	_ = tx.Conclude(ctx, Conclusion{Delivery: Delivery{ID: "d"}, Disable: "gone"})
-	_, _ = tx.lockWebhook(ctx, "t", "h")
-	_, _ = tx.hasOpen(ctx, Webhook{ID: "h"}, 100)
-	_ = tx.endOpen(ctx, "h", 10)
-	_ = tx.endLater(ctx, "h")
-	_, _ = tx.endDeliveries(ctx, 10)
-	_, _ = tx.removeOld(ctx, now, 10)
-	tx.emitted = []emission{{kind: video.EventReady, video: "b"}}
-	_ = s.recordEvents(ctx, tx)
-	_, _ = tx.Exec(ctx, "", `INSERT INTO webhook_removed (id, removed_at) VALUES ('h', 0)`)
-	_, _ = tx.removeLogs(ctx, 10)
 }
 
 // TestManyOpenANewFile opens new databases from several sides at once, as a server and a command do.

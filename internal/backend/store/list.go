@@ -41,7 +41,7 @@ func (s *Store) VideosByID(ctx context.Context, ids []video.ID, apart string) ([
 	if err != nil {
 		return nil, nil, err
 	}
-	sums, err := q.stepTotals(ctx, BeingProcessed(videos), apart)
+	sums, err := q.StepTotals(ctx, BeingProcessed(videos), apart)
 	return videos, sums, err
 }
 

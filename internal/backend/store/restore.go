@@ -384,17 +384,6 @@ func Restored(ctx context.Context, tx *Tx) error {
 	return err
 }
 
-// DisableWebhooks disables all webhooks and ends what was still to be delivered to them.
-func DisableWebhooks(ctx context.Context, tx *Tx, reason string) (int64, error) {
-	n, err := tx.Exec(ctx, "disable webhooks", `UPDATE webhook SET enabled = FALSE, disabled_reason = $1 WHERE enabled`, reason)
-	if err != nil {
-		return 0, err
-	}
-	_, err = tx.Exec(ctx, "end deliveries", `
-		UPDATE webhook_delivery SET state = 'failed', next_at = NULL, lease = NULL WHERE state IN ('pending', 'held')`)
-	return n, err
-}
-
 // OtherSessions returns how many connections other processes of Spool have to the database. The caller
 // does not count itself, because it connects with another application_name. For SQLite it returns 0: its file has a
 // lock of its own.

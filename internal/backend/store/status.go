@@ -24,7 +24,7 @@ func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at t
 	_, err = t.Exec(ctx, "accept upload", `
 		UPDATE resolution SET status = 'processing', failure_code = NULL, failure_message = NULL
 		 WHERE video_id = $1 AND status IN `+statusList(video.Before(video.Processing)), id)
-	t.Emit(video.EventUploadCompleted, id)
+	t.emit(video.EventUploadCompleted, id)
 	return true, err
 }
 
@@ -41,7 +41,7 @@ func (t *Tx) RefuseUpload(ctx context.Context, id video.ID, f *video.Failure) (b
 		return false, err
 	}
 	if n > 0 {
-		t.Emit(video.EventFailed, id)
+		t.emit(video.EventFailed, id)
 	} else if n, err = t.change(ctx, "refuse upload", id, refuse+from, f.Code, f.Message, id); err != nil || n == 0 {
 		return false, err
 	}
@@ -60,7 +60,7 @@ func (t *Tx) ExpireUpload(ctx context.Context, id video.ID, before time.Time, f 
 	if err != nil || n == 0 {
 		return false, err
 	}
-	t.Emit(video.EventFailed, id)
+	t.emit(video.EventFailed, id)
 	return true, t.failResolutions(ctx, id, f)
 }
 
@@ -105,9 +105,9 @@ func (t *Tx) MoveVideo(ctx context.Context, id video.ID, to video.Status, f *vid
 	}
 	switch to {
 	case video.Ready:
-		t.Emit(video.EventReady, id)
+		t.emit(video.EventReady, id)
 	case video.Fail:
-		t.Emit(video.EventFailed, id)
+		t.emit(video.EventFailed, id)
 	}
 	return nil
 }

@@ -68,11 +68,7 @@ func (q Queries) Steps(ctx context.Context, id video.ID) ([]Step, error) {
 // with the weight and the progress of all its steps; only the steps of the kind
 // apart stay separate. A video of several hours has hundreds of steps, and its
 // progress needs only their sums.
-func (s *Store) StepTotals(ctx context.Context, ids []video.ID, apart string) (map[video.ID][]Step, error) {
-	return s.stepTotals(ctx, ids, apart)
-}
-
-func (q Queries) stepTotals(ctx context.Context, ids []video.ID, apart string) (map[video.ID][]Step, error) {
+func (q Queries) StepTotals(ctx context.Context, ids []video.ID, apart string) (map[video.ID][]Step, error) {
 	sums := make(map[video.ID][]Step, len(ids))
 	if len(ids) == 0 {
 		return sums, nil

@@ -66,9 +66,8 @@ type Store struct {
 	timeouts  timeouts
 	keepAlive time.Duration // interval of Tx.KeepAliveWhile; 0: not needed
 
-	now func() time.Time // of events; nil: this machine's
-	// onDeliveries is called in each transaction that has deliveries sent, with these; nil: nothing sends them.
-	onDeliveries func(context.Context, *Tx, []Delivery) error
+	now      func() time.Time                                     // of events; nil: this machine's
+	onEvents func(context.Context, *Tx, []Event, time.Time) error // nil: nothing records them
 }
 
 // Tx is a transaction. It implements queue.Tx.
@@ -80,9 +79,7 @@ type Tx struct {
 	keepAlive time.Duration
 	now       func() time.Time
 	committed []func()
-	emitted   []emission // recorded when the transaction ends
-
-	onDeliveries func(context.Context, *Tx, []Delivery) error
+	emitted   []Event // recorded when the transaction ends
 }
 
 // OnCommit registers f to run after a successful commit, and never otherwise.
@@ -346,7 +343,7 @@ func (s *Store) inTx(ctx context.Context, f func(*Tx) error) ([]func(), error) {
 	}
 	defer conn.Close()
 	defer tx.Rollback() // does nothing after a commit
-	t := &Tx{Queries: Queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil, keepAlive: s.keepAlive, now: s.eventTime, onDeliveries: s.onDeliveries}
+	t := &Tx{Queries: Queries{tx}, querier: tx, conn: conn, postgres: s.pool != nil, keepAlive: s.keepAlive, now: s.eventTime}
 	if err := f(t); err != nil {
 		return nil, err
 	}

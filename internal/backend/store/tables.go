@@ -11,7 +11,7 @@ import (
 // this list or in NotBackedUp: a test compares them with the schema, so that a new one is not forgotten.
 var BackedUp = []string{
 	"api_key", "signing_key", "tenant", "video", "resolution", "step", "video_cost", "execution", "metadata_index", "idempotency_key",
-	"webhook", "webhook_secret", "webhook_event", "webhook_delivery", "webhook_removed", "webhook_ending", "video_import", "cdn_purge",
+	"webhook", "webhook_secret", "webhook_event", "webhook_delivery", "video_import", "cdn_purge",
 }
 
 // NotBackedUp are the other tables, and why a copy of the database has no use for their rows.

@@ -169,7 +169,7 @@ func (t *Tx) SetFindings(ctx context.Context, id video.ID, f Findings) error {
 	}
 	if !f.Playable.IsZero() {
 		set("playable_at", Millis(f.Playable))
-		t.Emit(video.EventPlayable, id)
+		t.emit(video.EventPlayable, id)
 	}
 	if len(columns) == 0 {
 		return nil
@@ -219,7 +219,7 @@ func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
 		return err
 	}
 	if n > 0 {
-		t.Emit(video.EventDeleted, id)
+		t.emit(video.EventDeleted, id)
 	}
 	if _, err = t.Exec(ctx, "remove labels", `DELETE FROM metadata_index WHERE video_id = $1`, id); err != nil {
 		return err
@@ -280,7 +280,7 @@ func (s *Store) MarkFailedUploads(ctx context.Context, before, at time.Time, lim
 			return err
 		}
 		for _, id := range ids {
-			tx.Emit(video.EventDeleted, id)
+			tx.emit(video.EventDeleted, id)
 		}
 		for _, tenant := range slices.Sorted(maps.Keys(freed)) { // in one order, so that none deadlock
 			if err := tx.addCounts(ctx, tenant, freed[tenant]); err != nil {

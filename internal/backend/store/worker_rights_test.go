@@ -1,50 +1,28 @@
 package store_test
 
 import (
-	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/uuid"
 
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// A worker with the rights that the guide gives it records events, and cannot read where they go.
-func TestAWorkerRecordsEvents(t *testing.T) {
+// A worker with the rights that the guide gives it removes a video with its import, and cannot read any secret.
+func TestAWorkerReadsNoSecrets(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), pgtest.Fresh(t)
 	owner := opened(t, store.OpenPostgres, address)
 	// The guide is written for a database that has a queue.
 	pgtest.Exec(t, address, "CREATE TABLE river_migration (id bigint)")
-	h := store.Webhook{ID: "h", Tenant: "t", URL: "https://example.com/secret", Enabled: true, CreatedAt: noon}
-	if _, err := store.WebhooksOf(owner).Insert(ctx, h, "whsec_secret", 20); err != nil {
-		t.Fatal(err)
-	}
-	ofWorker := workerAddress(t, address)
+	ofWorker := pgtest.WorkerAddress(t, address, "../../../docs")
 	worker := opened(t, store.OpenPostgres, ofWorker)
 	checkReadableSecrets(t, owner, worker, address, ofWorker)
 
-	v := video.Video{ID: "v", Tenant: "t", Status: video.Processing, CreatedAt: noon, UploadExpiresAt: noon}
-	err := worker.InTx(ctx, func(tx *store.Tx) error {
-		if err := tx.InsertVideo(ctx, v); err != nil {
-			return err
-		}
-		return tx.MoveVideo(ctx, v.ID, video.Ready, nil)
-	})
-	if err != nil {
-		t.Fatalf("a worker cannot change a video of a tenant with a webhook: %v", err)
-	}
-	got, err := store.WebhooksOf(owner).Deliveries(ctx, "h", "", video.Cursor{}, 10)
-	if err != nil || len(got) != 1 || got[0].Type != video.EventReady {
-		t.Errorf("deliveries: %+v, %v; want one", got, err)
-	}
 	imported := video.Video{ID: "i", Tenant: "t", Status: video.PendingUpload, CreatedAt: noon, UploadExpiresAt: noon, Imported: true}
-	err = owner.InTx(ctx, func(tx *store.Tx) error {
+	err := owner.InTx(ctx, func(tx *store.Tx) error {
 		if err := tx.InsertVideo(ctx, imported); err != nil {
 			return err
 		}
@@ -85,27 +63,4 @@ func checkReadableSecrets(t *testing.T, owner, worker *store.Store, address, ofW
 	if err != nil || err2 != nil || len(got)+len(e.Secrets) > 0 {
 		t.Errorf("a worker can read %v and %v, %v, %v; want nothing", got, e.Secrets, err, err2)
 	}
-}
-
-// workerAddress makes a user as docs/database.md says, and returns the address of the database for it.
-func workerAddress(t *testing.T, address string) string {
-	t.Helper()
-	guide, err := os.ReadFile("../../../docs/database.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, statements, found := strings.Cut(string(guide), "CREATE ROLE spool_worker LOGIN PASSWORD '…';")
-	statements, _, _ = strings.Cut(statements, "```")
-	if !found || !strings.Contains(statements, "REVOKE") {
-		t.Fatal("docs/database.md does not say which rights a worker needs")
-	}
-	user := "worker_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	pgtest.Exec(t, address, "CREATE ROLE "+user+" LOGIN")
-	pgtest.Exec(t, address, strings.ReplaceAll(statements, "spool_worker", user))
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.User = url.User(user)
-	return u.String()
 }

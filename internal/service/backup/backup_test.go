@@ -12,13 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/outbound"
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/backup"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -520,11 +523,20 @@ func TestADamagedSnapshotDoesNotCount(t *testing.T) {
 	}
 }
 
+// admin may manage webhooks.
+var admin = auth.Actor{Tenant: "t", Scopes: auth.Scopes}
+
+func webhooksOf(t *testing.T, st *store.Store, q queue.Queue) *webhook.Service {
+	t.Helper()
+	guard, err := outbound.NewGuard()
+	must(t, err)
+	return webhook.New(st, q, guard, nil, webhook.Config{}, time.Now, func(webhook.Outcome, time.Duration) {})
+}
+
 func TestWebhooksOfACopyAreDisabled(t *testing.T) {
 	t.Parallel()
 	l, path := newLibrary(t), file(t)
-	h := store.Webhook{ID: "h", Tenant: "t", URL: "https://example.com/", Enabled: true, CreatedAt: l.Now()}
-	_, err := store.WebhooksOf(l.Store).Insert(t.Context(), h, "whsec_x", 20)
+	h, _, err := webhooksOf(t, l.Store, l.Queue).Create(t.Context(), admin, webhook.Draft{Pull: true})
 	must(t, err)
 	_, err = backup.ToFile(t.Context(), sourceOf(l.Rig), path, backup.Options{})
 	must(t, err)
@@ -534,7 +546,8 @@ func TestWebhooksOfACopyAreDisabled(t *testing.T) {
 		target.KeepWebhooks = keep
 		_, _, err = backup.Restore(t.Context(), path, "", target, to.dir, nil)
 		must(t, err)
-		got, err := store.WebhooksOf(to.source().Store).Get(t.Context(), "t", "h")
+		copied := to.source()
+		got, err := webhooksOf(t, copied.Store, copied.Queue).Get(t.Context(), admin, h.ID)
 		if err != nil || got.Enabled != keep || (got.DisabledReason == "") != keep {
 			t.Errorf("with KeepWebhooks %t the webhook is %+v, %v", keep, got, err)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -139,8 +140,8 @@ func (t *Target) applyChanges(ctx context.Context, st *store.Store, q queue.Queu
 	passes := pipeline.NewPasses(pipeline.Config{KeepSource: true}, st, q, t.Blobs, time.Now, slog.New(slog.DiscardHandler),
 		func(video.Status, *video.Failure) {})
 	return st.InTx(ctx, func(tx *store.Tx) error {
-		if !t.KeepWebhooks { // before anything is changed: that would be an event
-			if _, err := store.DisableWebhooks(ctx, tx, disabledReason); err != nil {
+		if !t.KeepWebhooks {
+			if err := webhook.DisableAll(ctx, tx, disabledReason); err != nil {
 				return err
 			}
 		}

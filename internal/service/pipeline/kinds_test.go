@@ -78,9 +78,6 @@ func TestKindsKeepTheirMeaning(t *testing.T) {
 	if got := PerRendition(); got != string(queue.Assemble) {
 		t.Errorf("%s has a step for each rendition", got)
 	}
-	if got := PerRendition(); got != store.PerRendition {
-		t.Errorf("events keep the steps of %s apart; want those of %s", store.PerRendition, got)
-	}
 	ofAPass := Kept{Work: true, Source: true}
 	for kind, want := range map[queue.Kind]Kept{
 		queue.Inspect: ofAPass, queue.Encode: ofAPass, queue.Assemble: ofAPass, "of a newer version": ofAPass,

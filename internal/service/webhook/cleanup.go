@@ -2,40 +2,108 @@ package webhook
 
 import (
 	"context"
+	"database/sql"
+	"strings"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/panics"
+	"github.com/spool-video/spool/internal/video"
 )
 
-// cleanUpEvery is how often logs of removed webhooks, and deliveries to disabled ones, are looked for.
-const cleanUpEvery = time.Second
+// stepSize is how many deliveries one transaction ends or removes. There may be a million, and SQLite has one writer.
+const stepSize = 200
 
-// cleanUp finishes changes of webhooks, until ctx ends: it removes the logs of removed ones, and ends what
-// was still to be delivered to disabled ones.
-func (d *Dispatcher) cleanUp(ctx context.Context) {
-	every := time.NewTicker(cleanUpEvery)
-	defer every.Stop()
-	for ctx.Err() == nil {
-		panics.Log(ctx, d.log, "cleaning up after webhooks panicked", func() {
-			d.cleanUpAll(ctx, d.rows.RemoveLogs)
-			d.cleanUpAll(ctx, d.rows.EndDeliveries)
-		})
-		select {
-		case <-every.C:
-		case <-ctx.Done():
-		}
+// openStates are the states of a delivery that is not finished.
+var openStates = []State{Pending, held}
+
+// endOpen ends deliveries to a webhook that was disabled in this transaction: some now, and the rest by a task.
+// Sending does not wait for it: nothing is sent to a webhook that is disabled.
+func (r recorder) endOpen(ctx context.Context, tx *store.Tx, tenant video.Tenant, webhook string) error {
+	if more, err := failOpen(ctx, tx, webhook, stepSize); err != nil || !more {
+		return err
 	}
+	return r.cleanUpLater(ctx, tx, tenant, webhook)
 }
 
-// cleanUpAll repeats a step until nothing is left.
-func (d *Dispatcher) cleanUpAll(ctx context.Context, step func(ctx context.Context, limit int) (more bool, err error)) {
-	for more := true; more && ctx.Err() == nil; {
-		var err error
-		if more, err = step(ctx, prunedAtOnce); err != nil && ctx.Err() == nil {
-			d.log.WarnContext(ctx, "could not clean up after webhooks that were deleted or disabled", "err", err)
-			return
+// failOpen ends at most limit deliveries to a webhook that are not finished, and reports whether there are
+// more. The state is compared twice: PostgreSQL compares only the outer condition again after it has waited
+// for a transaction that concluded a delivery.
+func failOpen(ctx context.Context, tx *store.Tx, webhook string, limit int) (more bool, err error) {
+	for _, state := range openStates {
+		ended, err := tx.Exec(ctx, "end deliveries", `
+			UPDATE webhook_delivery SET state = 'failed', next_at = NULL, lease = NULL
+			 WHERE state = $2 AND id IN (SELECT id FROM webhook_delivery WHERE webhook_id = $1 AND state = $2 LIMIT $3)`, webhook, state, limit)
+		if err != nil {
+			return false, err
+		}
+		limit -= int(ended)
+	}
+	for _, state := range openStates {
+		left, err := store.Collect(ctx, tx.Queries, "find open deliveries", scanID,
+			`SELECT id FROM webhook_delivery WHERE webhook_id = $1 AND state = $2 LIMIT 1`, webhook, state)
+		if err != nil || len(left) > 0 {
+			return true, err
 		}
 	}
+	return false, nil
+}
+
+// cleanUpLater enqueues the task that cleans up after a webhook that this transaction disables or deletes. Its name
+// is its own, so that none is skipped because one from before still runs.
+func (r recorder) cleanUpLater(ctx context.Context, tx *store.Tx, tenant video.Tenant, webhook string) error {
+	return r.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.CleanUp, ID: webhook + "/" + newID(), Tenant: tenant})
+}
+
+// cleanUp handles the tasks of cleanUpLater: it ends what was still to be delivered to a disabled webhook, or removes
+// the log of a deleted one.
+func (d *Dispatcher) cleanUp(ctx context.Context, t queue.Task) error {
+	webhook, _, _ := strings.Cut(t.ID, "/")
+	for more := true; more; {
+		err := d.store.InTx(ctx, func(tx *store.Tx) (err error) {
+			more, err = cleanUpStep(ctx, tx, webhook, stepSize)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cleanUpStep ends or removes at most limit deliveries, and reports whether there may be more. It locks the webhook
+// against changes by its tenant. One that was enabled again has no old deliveries.
+func cleanUpStep(ctx context.Context, tx *store.Tx, webhook string, limit int) (more bool, err error) {
+	found, err := store.Collect(ctx, tx.Queries, "lock webhook", func(row *sql.Rows) (enabled bool, err error) {
+		err = row.Scan(&enabled)
+		return enabled, err
+	}, `UPDATE webhook SET tenant = tenant WHERE id = $1 RETURNING enabled`, webhook)
+	switch {
+	case err != nil:
+		return false, err
+	case len(found) == 0:
+		return removeDeliveries(ctx, tx, webhook, limit)
+	case found[0]:
+		return false, nil
+	}
+	return failOpen(ctx, tx, webhook, limit)
+}
+
+// removeDeliveries removes at most limit deliveries to a webhook, and the events that no other one gets. It reports
+// whether there may be more.
+func removeDeliveries(ctx context.Context, tx *store.Tx, webhook string, limit int) (more bool, err error) {
+	events, err := store.Collect(ctx, tx.Queries, "remove deliveries", scanID, `
+		DELETE FROM webhook_delivery WHERE id IN (
+		SELECT id FROM webhook_delivery WHERE webhook_id = $1 ORDER BY created_at, id LIMIT $2) RETURNING event_id`, webhook, limit)
+	if err != nil || len(events) == 0 {
+		return false, err
+	}
+	in, arg := store.IDList(1, events)
+	_, err = tx.Exec(ctx, "remove events", `
+		DELETE FROM webhook_event WHERE id IN `+in+`
+		   AND NOT EXISTS (SELECT 1 FROM webhook_delivery AS d WHERE d.event_id = webhook_event.id)`, arg)
+	return len(events) == limit, err
 }
 
 // prune removes now and then what is too old for the log, until ctx ends.
@@ -55,9 +123,27 @@ func (d *Dispatcher) prune(ctx context.Context) {
 func (d *Dispatcher) removeOld(ctx context.Context) {
 	mine, err := d.store.AcquireRunOnce(ctx, "webhook log", pruneEvery, d.now())
 	for more := mine; more && err == nil && ctx.Err() == nil; {
-		more, err = d.rows.RemoveOld(ctx, d.now().Add(-Keep), prunedAtOnce)
+		err = d.store.InTx(ctx, func(tx *store.Tx) (err error) {
+			more, err = removeOld(ctx, tx, d.now().Add(-Keep), stepSize)
+			return err
+		})
 	}
 	if err != nil && ctx.Err() == nil {
 		d.log.WarnContext(ctx, "could not remove old events of webhooks", "err", err)
 	}
+}
+
+// removeOld deletes at most limit deliveries, and as many events, that were recorded
+// before the given time. It reports whether there may be more.
+func removeOld(ctx context.Context, tx *store.Tx, before time.Time, limit int) (more bool, err error) {
+	for _, table := range []string{"webhook_delivery", "webhook_event"} {
+		n, err := tx.Exec(ctx, "remove old events", `
+			DELETE FROM `+table+` WHERE id IN (
+			SELECT id FROM `+table+` WHERE created_at < $1 ORDER BY created_at LIMIT $2)`, store.Millis(before), limit)
+		if err != nil {
+			return false, err
+		}
+		more = more || n == int64(limit)
+	}
+	return more, nil
 }

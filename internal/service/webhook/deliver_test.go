@@ -242,9 +242,8 @@ func TestTheLogIsKeptForThirtyDays(t *testing.T) {
 	t.Parallel()
 	l := onSQLite(t, quick)
 	w, _ := l.add("") // nobody fetches them
-	rows := store.WebhooksOf(l.store)
 	for _, days := range []int{31, 29} {
-		rows.UseClock(func() time.Time { return time.Now().AddDate(0, 0, -days) })
+		l.store.UseClock(func() time.Time { return time.Now().AddDate(0, 0, -days) })
 		l.ready()
 	}
 	l.run()

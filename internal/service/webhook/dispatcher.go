@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/outbound"
@@ -43,7 +42,6 @@ const (
 	troublePause = 2 * time.Second
 	maxResponse  = 64 << 10
 	pruneEvery   = time.Hour
-	prunedAtOnce = 500
 )
 
 // unwritable is what the log says of a message that could not be made.
@@ -52,8 +50,7 @@ const unwritable = "Spool could not write the message."
 // Dispatcher delivers events to webhooks.
 type Dispatcher struct {
 	store   *store.Store
-	queue   queue.Queue
-	rows    store.Webhooks
+	record  recorder
 	sign    signer
 	client  *outbound.Client
 	plan    schedule
@@ -63,44 +60,35 @@ type Dispatcher struct {
 	tried   func(Outcome, time.Duration)
 }
 
-// NewDispatcher returns a dispatcher for the webhooks of a service. Its tasks are enqueued by Enqueue.
-func NewDispatcher(s *store.Store, q queue.Queue, svc *Service, c Config, log *slog.Logger) *Dispatcher {
+// NewDispatcher returns a dispatcher for the webhooks of a service.
+func NewDispatcher(svc *Service, c Config, log *slog.Logger) *Dispatcher {
 	if c.Timeout == 0 {
 		c.Timeout = tryTimeout
 	}
 	return &Dispatcher{
-		store: s, queue: q, rows: svc.rows, sign: svc.sign, plan: svc.plan, timeout: c.Timeout, now: svc.now, log: log, tried: svc.tried,
+		store: svc.store, record: svc.rows.record, sign: svc.sign, plan: svc.plan, timeout: c.Timeout, now: svc.now, log: log, tried: svc.tried,
 		client: outbound.NewClient(svc.guard, outbound.Options{Timeout: c.Timeout, MaxBody: maxResponse, IdleConns: 256}),
 	}
 }
 
-// Enqueue has each delivery of the store become a task of q, in the transaction that records it.
-func Enqueue(s *store.Store, q queue.Queue) {
-	store.WebhooksOf(s).OnDeliveries(func(ctx context.Context, tx *store.Tx, all []store.Delivery) error {
-		tasks := make([]queue.Task, len(all))
-		for i, d := range all {
-			tasks[i] = queue.Task{Kind: queue.Deliver, ID: d.ID + replaySeparator + d.Lease, Tenant: d.Tenant, Endpoint: d.Webhook}
-		}
-		return q.Enqueue(ctx, tx, tasks...)
-	})
-}
-
-// replaySeparator stands between the id of a delivery and the id of its last replay, which is empty at first.
-const replaySeparator = "/"
-
-// Run removes what is not needed any more, until ctx ends.
+// Run removes what is too old for the log, until ctx ends.
 func (d *Dispatcher) Run(ctx context.Context) {
-	var running sync.WaitGroup
-	running.Go(func() { d.prune(ctx) })
-	running.Go(func() { d.cleanUp(ctx) })
-	running.Wait()
+	d.prune(ctx)
 	d.client.CloseIdle()
 }
 
-// Handle tries one delivery. It is the handler of the tasks that Enqueue makes.
+// Handle handles a task of the kind Deliver or CleanUp.
 func (d *Dispatcher) Handle(ctx context.Context, t queue.Task) error {
+	if t.Kind == queue.CleanUp {
+		return d.cleanUp(ctx, t)
+	}
+	return d.deliver(ctx, t)
+}
+
+// deliver tries one delivery.
+func (d *Dispatcher) deliver(ctx context.Context, t queue.Task) error {
 	id, replay, _ := strings.Cut(t.ID, replaySeparator)
-	found, err := d.rows.Pending(ctx, id, replay)
+	found, err := pendingDelivery(ctx, d.store.Queries, id, replay)
 	if err != nil || len(found) == 0 { // it has ended, or another task is for its replay
 		return err
 	}
@@ -119,11 +107,11 @@ func (d *Dispatcher) Handle(ctx context.Context, t queue.Task) error {
 	if r.outcome == "" {
 		return context.Cause(ctx)
 	}
-	if err := d.record(context.WithoutCancel(ctx), r); err != nil {
+	if err := d.recordResult(context.WithoutCancel(ctx), r); err != nil {
 		return err
 	}
 	d.tried(r.outcome, time.Duration(r.Attempt.Milliseconds)*time.Millisecond)
-	if r.State != store.DeliveryPending {
+	if r.State != Pending {
 		return nil
 	}
 	return queue.RetryAfter(r.NextAt.Sub(d.now()), errNotAccepted)
@@ -132,14 +120,14 @@ func (d *Dispatcher) Handle(ctx context.Context, t queue.Task) error {
 // errNotAccepted is the error of a try that failed. The log of the delivery says why.
 var errNotAccepted = errors.New("the receiver did not accept the event")
 
-// record stores the outcome of a try. While the database is away it tries again for a while.
-func (d *Dispatcher) record(ctx context.Context, r result) error {
+// recordResult stores the outcome of a try. While the database is away it tries again for a while.
+func (d *Dispatcher) recordResult(ctx context.Context, r result) error {
 	for deadline := time.Now().Add(recordTime); ; time.Sleep(troublePause) {
 		err := d.store.InTx(ctx, func(tx *store.Tx) error {
-			if err := tx.Conclude(ctx, r.Conclusion); err != nil || r.State == store.DeliveryPending {
+			if err := d.record.conclude(ctx, tx, r.conclusion); err != nil || r.State == Pending {
 				return err
 			}
-			return d.queue.Complete(ctx, tx)
+			return d.record.queue.Complete(ctx, tx)
 		})
 		if err == nil || errors.Is(err, queue.ErrCancelled) || time.Now().After(deadline) {
 			return err
@@ -150,7 +138,7 @@ func (d *Dispatcher) record(ctx context.Context, r result) error {
 
 // result is a try that has ended.
 type result struct {
-	store.Conclusion
+	conclusion
 	outcome Outcome // "": it was not tried
 }
 
@@ -160,19 +148,19 @@ func (d *Dispatcher) tryRecovering(ctx context.Context, o outgoing) (r result) {
 	if panics.Log(ctx, d.log, "delivering an event panicked", func() { r = d.try(ctx, o) }) {
 		return r
 	}
-	c, outcome := d.plan.conclude(o.delivery, store.DeliveryAttempt{At: began, Error: unwritable})
+	c, outcome := d.plan.conclude(o.delivery, attemptRow{At: began, Error: unwritable})
 	return result{c, outcome}
 }
 
 // try sends one message.
 func (d *Dispatcher) try(ctx context.Context, o outgoing) result {
 	if reason := o.obstacle(); reason != "" {
-		return result{Conclusion: store.Conclusion{Delivery: o.delivery, State: store.DeliveryFailed, Tries: o.delivery.Tries,
-			Attempt: store.DeliveryAttempt{At: d.now().UTC(), Error: reason}}, outcome: OutcomeFailed}
+		return result{conclusion: conclusion{Delivery: o.delivery, State: Failed, Tries: o.delivery.Tries,
+			Attempt: attemptRow{At: d.now().UTC(), Error: reason}}, outcome: OutcomeFailed}
 	}
 	began, clock := d.now().UTC().Truncate(time.Millisecond), time.Now()
 	message, err := d.sign.message(o, began)
-	attempt := store.DeliveryAttempt{At: began}
+	attempt := attemptRow{At: began}
 	if err != nil {
 		d.log.ErrorContext(ctx, "could not write the message of an event", "event", o.delivery.Event, "err", err)
 		attempt.Error = unwritable
@@ -186,7 +174,7 @@ func (d *Dispatcher) try(ctx context.Context, o outgoing) result {
 	}
 	attempt.Milliseconds = time.Since(clock).Milliseconds()
 	c, outcome := d.plan.conclude(o.delivery, attempt)
-	return result{Conclusion: c, outcome: outcome}
+	return result{conclusion: c, outcome: outcome}
 }
 
 // post sends a message and returns the status of the response. The body is not used.

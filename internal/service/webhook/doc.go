@@ -3,8 +3,8 @@
 //
 // # Recording
 //
-// The store records an event in the transaction that changes a status (store.Tx.Emit), with the video
-// as it is then and one delivery for each webhook that wants it. From there on an event can be late,
+// Whatever changes the status of a video emits an event (store.Store.OnEvents). It is recorded in the same
+// transaction, with the video as it is then and one delivery for each webhook that wants it. From there on an event can be late,
 // but neither lost nor wrong.
 //
 // # Delivering

@@ -27,7 +27,7 @@ type Fetched struct {
 // Fetch leases the messages that a webhook holds, oldest first. Each is fetched again later unless its
 // outcome is reported within a minute.
 func (s *Service) Fetch(ctx context.Context, by auth.Actor, id string, limit int) ([]Fetched, error) {
-	h, err := s.findOwned(ctx, by, id)
+	h, err := s.Get(ctx, by, id)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,11 @@ func (s *Service) Fetch(ctx context.Context, by auth.Actor, id string, limit int
 		return nil, &video.Error{Kind: video.Conflict, Code: "webhook_has_url", Msg: "The events of this webhook are sent to its URL; only those of one without can be fetched."}
 	}
 	now := s.now()
-	claimed, err := s.rows.ClaimHeld(ctx, id, limit, newID(), now, now.Add(fetchLease))
+	var claimed []deliveryRow
+	err = s.store.InTx(ctx, func(tx *store.Tx) error {
+		claimed, err = claimHeld(ctx, tx, id, limit, newID(), now, now.Add(fetchLease))
+		return err
+	})
 	if err != nil || len(claimed) == 0 {
 		return nil, err
 	}
@@ -50,7 +54,7 @@ func (s *Service) Fetch(ctx context.Context, by auth.Actor, id string, limit int
 		}
 		m, err := s.sign.message(o, now)
 		if err != nil { // this one alone has failed
-			if err := s.conclude(ctx, o.delivery, store.DeliveryAttempt{At: now.UTC().Truncate(time.Millisecond), Error: unwritable}); err != nil {
+			if err := s.conclude(ctx, o.delivery, attemptRow{At: now.UTC().Truncate(time.Millisecond), Error: unwritable}); err != nil {
 				return nil, err
 			}
 			continue
@@ -66,23 +70,23 @@ func (s *Service) Report(ctx context.Context, by auth.Actor, delivery, receipt s
 	if err := by.Require(auth.Admin); err != nil {
 		return err
 	}
-	d, err := s.rows.Delivery(ctx, by.Tenant, delivery)
+	d, err := findDelivery(ctx, s.store.Queries, by.Tenant, delivery)
 	if err != nil {
 		return err
 	}
-	if d.State != store.DeliveryHeld || d.Lease == "" || d.Lease != receipt {
+	if d.State != held || d.Lease == "" || d.Lease != receipt {
 		return &video.Error{Kind: video.Conflict, Code: "receipt_expired", Msg: "The message was fetched again, or its outcome was reported already."}
 	}
 	if a.Error == "" {
 		a.Error = explain(a.Status)
 	}
-	return s.conclude(ctx, d, store.DeliveryAttempt{At: s.now().UTC().Truncate(time.Millisecond), Status: a.Status, Error: a.Error, Milliseconds: a.Duration.Milliseconds()})
+	return s.conclude(ctx, d, attemptRow{At: s.now().UTC().Truncate(time.Millisecond), Status: a.Status, Error: a.Error, Milliseconds: a.Duration.Milliseconds()})
 }
 
 // conclude records a try of a delivery that was fetched.
-func (s *Service) conclude(ctx context.Context, d store.Delivery, a store.DeliveryAttempt) error {
+func (s *Service) conclude(ctx context.Context, d deliveryRow, a attemptRow) error {
 	c, outcome := s.plan.conclude(d, a)
-	if err := s.store.InTx(ctx, func(tx *store.Tx) error { return tx.Conclude(ctx, c) }); err != nil {
+	if err := s.store.InTx(ctx, func(tx *store.Tx) error { return s.rows.record.conclude(ctx, tx, c) }); err != nil {
 		return err
 	}
 	s.tried(outcome, -1) // how long it took is what a client says

@@ -37,8 +37,8 @@ const waitLimit = 90 * time.Second
 type lab struct {
 	t      testing.TB
 	store  *store.Store
-	places int                // how many requests a process has under way
-	queue  func() queue.Queue // a new one, as another process has it
+	places int // how many requests a process has under way
+	queue  queue.Queue
 	*webhook.Service
 	by     auth.Actor
 	config webhook.Config
@@ -124,25 +124,21 @@ func newLab(t testing.TB, c webhook.Config, st *store.Store, err error) *lab {
 		t.Fatal(err)
 	}
 	l := &lab{t: t, store: st, places: 64, config: c, by: auth.Actor{Tenant: video.DefaultTenant, Scopes: auth.Scopes}}
-	l.queue = func() queue.Queue {
-		if st.Pool() == nil {
-			return local.New(st.Writer(), local.Options{Read: st.Reader()})
-		}
-		q, err := river.Open(t.Context(), st, river.Options{Heartbeat: 500 * time.Millisecond, LostAfter: 15 * time.Second})
+	if st.Pool() == nil {
+		l.queue = local.New(st.Writer(), local.Options{Read: st.Reader()})
+	} else {
+		l.queue, err = river.Open(t.Context(), st, river.Options{Heartbeat: 500 * time.Millisecond, LostAfter: 15 * time.Second})
 		l.must(err)
-		return q
 	}
-	webhook.Enqueue(st, l.queue())
-	l.Service = webhook.New(st, guard, api.WebhookBody, c, time.Now, l.counts.add)
+	webhook.Record(st, l.queue)
+	l.Service = webhook.New(st, l.queue, guard, api.WebhookBody, c, time.Now, l.counts.add)
 	return l
 }
 
-// run starts a dispatcher, and returns what stops it.
+// run starts a dispatcher, once, and returns what stops it.
 func (l *lab) run() (stop func()) {
-	q := l.queue()
-	webhook.Enqueue(l.store, q)
-	d := webhook.NewDispatcher(l.store, q, l.Service, l.config, slog.New(slog.DiscardHandler))
-	l.must(q.Start(l.t.Context(), map[queue.Lane]queue.Pool{queue.NetworkLane: {Places: l.places, Handle: d.Handle}}))
+	d := webhook.NewDispatcher(l.Service, l.config, slog.New(slog.DiscardHandler))
+	l.must(l.queue.Start(l.t.Context(), map[queue.Lane]queue.Pool{queue.NetworkLane: {Places: l.places, Handle: d.Handle}}))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -152,7 +148,7 @@ func (l *lab) run() (stop func()) {
 	stop = sync.OnceFunc(func() {
 		cancel()
 		<-done
-		l.must(q.Stop(context.Background()))
+		l.must(l.queue.Stop(context.Background()))
 	})
 	l.t.Cleanup(stop)
 	return stop

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -49,15 +48,14 @@ type Page struct {
 
 // Deliveries returns the log of a webhook, newest first; with a state, only those deliveries.
 func (s *Service) Deliveries(ctx context.Context, by auth.Actor, id string, state State, after video.Cursor, limit int) (Page, error) {
-	h, err := s.findOwned(ctx, by, id)
+	h, err := s.Get(ctx, by, id)
 	if err != nil {
 		return Page{}, err
 	}
-	wanted := store.DeliveryState(state)
-	if state == Pending && h.Pull {
-		wanted = store.DeliveryHeld
+	if state == Pending {
+		state = h.unfinishedState()
 	}
-	rows, err := s.rows.Deliveries(ctx, id, wanted, after, limit+1)
+	rows, err := listDeliveries(ctx, s.store.Queries, id, state, after, limit+1)
 	if err != nil {
 		return Page{}, err
 	}
@@ -73,9 +71,9 @@ func (s *Service) Deliveries(ctx context.Context, by auth.Actor, id string, stat
 	return p, nil
 }
 
-func viewDelivery(d store.Delivery) Delivery {
-	v := Delivery{ID: d.ID, EventID: d.Event, Type: d.Type, VideoID: d.Video, State: State(d.State), CreatedAt: d.CreatedAt, NextAttemptAt: d.NextAt}
-	if d.State == store.DeliveryHeld {
+func viewDelivery(d deliveryRow) Delivery {
+	v := Delivery{ID: d.ID, EventID: d.Event, Type: d.Type, VideoID: d.Video, State: d.State, CreatedAt: d.CreatedAt, NextAttemptAt: d.NextAt}
+	if d.State == held {
 		v.State = Pending
 	}
 	for _, a := range d.Attempts {
@@ -89,13 +87,13 @@ func (s *Service) Replay(ctx context.Context, by auth.Actor, delivery string) er
 	if err := by.Require(auth.Admin); err != nil {
 		return err
 	}
-	d, err := s.rows.Delivery(ctx, by.Tenant, delivery)
+	d, err := findDelivery(ctx, s.store.Queries, by.Tenant, delivery)
 	if err != nil {
 		return err
 	}
-	h, err := s.rows.Get(ctx, by.Tenant, d.Webhook)
+	h, err := findWebhook(ctx, s.store.Queries, by.Tenant, d.Webhook)
 	if video.KindOf(err) == video.NotFound { // it was deleted, and soon its log is, too
-		return store.DeliveryNotFound()
+		return deliveryNotFound()
 	}
 	if err != nil {
 		return err
@@ -106,12 +104,12 @@ func (s *Service) Replay(ctx context.Context, by auth.Actor, delivery string) er
 	if err := s.space(ctx); err != nil { // each attempt makes the log longer
 		return err
 	}
-	return s.rows.Replay(ctx, h, delivery, newID(), s.now())
+	return s.rows.replay(ctx, h, delivery, newID(), s.now())
 }
 
 // OldestPending returns how old the oldest event is that is still to be delivered.
 func (s *Service) OldestPending(ctx context.Context) (time.Duration, error) {
-	at, err := s.rows.OldestPending(ctx)
+	at, err := oldestPending(ctx, s.store.Queries)
 	if err != nil || at.IsZero() {
 		return 0, err
 	}

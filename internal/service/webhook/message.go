@@ -47,33 +47,33 @@ const secretPrefix = "whsec_"
 
 // signer turns deliveries into messages.
 type signer struct {
-	rows store.Webhooks
-	body Body
+	store *store.Store
+	body  Body
 }
 
 // outgoing is a delivery with all that is needed to send it. What was deleted meanwhile is nil or empty.
 type outgoing struct {
-	delivery store.Delivery
-	hook     *store.Webhook
-	secrets  []store.WebhookSecret
-	event    *store.Event
+	delivery deliveryRow
+	hook     *Webhook
+	secrets  []secretRow
+	event    *eventRow
 }
 
 // load loads what deliveries need, with three queries for all of them.
-func (s signer) load(ctx context.Context, all []store.Delivery, now time.Time) ([]outgoing, error) {
+func (s signer) load(ctx context.Context, all []deliveryRow, now time.Time) ([]outgoing, error) {
 	hookIDs, eventIDs := make([]string, len(all)), make([]string, len(all))
 	for i, d := range all {
 		hookIDs[i], eventIDs[i] = d.Webhook, d.Event
 	}
-	hooks, err := s.rows.ByID(ctx, hookIDs)
+	hooks, err := webhooksByID(ctx, s.store.Queries, hookIDs)
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := s.rows.Secrets(ctx, hookIDs, now)
+	secrets, err := secretsOf(ctx, s.store.Queries, hookIDs, now)
 	if err != nil {
 		return nil, err
 	}
-	events, err := s.rows.Events(ctx, eventIDs)
+	events, err := eventsByID(ctx, s.store.Queries, eventIDs)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/outbound"
-	"github.com/spool-video/spool/internal/backend/store"
 )
 
 // pauses are the pauses before the second and each further try.
@@ -53,19 +52,19 @@ const (
 var Outcomes = []Outcome{OutcomeDelivered, OutcomeRetry, OutcomeFailed, OutcomeDisabled}
 
 // conclude decides what follows from a try.
-func (s schedule) conclude(d store.Delivery, a store.DeliveryAttempt) (store.Conclusion, Outcome) {
-	c := store.Conclusion{Delivery: d, Attempt: a, Tries: d.Tries + 1}
+func (s schedule) conclude(d deliveryRow, a attemptRow) (conclusion, Outcome) {
+	c := conclusion{Delivery: d, Attempt: a, Tries: d.Tries + 1}
 	switch {
 	case a.Status >= 200 && a.Status < 300 && a.Error == "":
-		c.State = store.DeliveryDelivered
+		c.State = Delivered
 		return c, OutcomeDelivered
 	case a.Status == http.StatusGone:
-		c.State, c.Disable = store.DeliveryFailed, "The receiver answered with 410 Gone."
+		c.State, c.Disable = Failed, "The receiver answered with 410 Gone."
 		return c, OutcomeDisabled
 	}
 	pause, again := s.pauseAfter(c.Tries)
 	if !again {
-		c.State = store.DeliveryFailed
+		c.State = Failed
 		return c, OutcomeFailed
 	}
 	c.State, c.NextAt = d.State, a.At.Add(time.Duration(a.Milliseconds)*time.Millisecond).Add(pause)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/outbound"
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
@@ -35,6 +36,7 @@ const (
 // Webhook is where a tenant wants its events.
 type Webhook struct {
 	ID             string
+	Tenant         video.Tenant
 	URL            string
 	Pull           bool              // there is no URL: the tenant fetches the events
 	Events         []video.EventType // none: all
@@ -42,6 +44,19 @@ type Webhook struct {
 	Enabled        bool
 	DisabledReason string // why it was disabled by itself
 	CreatedAt      time.Time
+}
+
+// wants reports whether events of a type are for the webhook.
+func (w Webhook) wants(kind video.EventType) bool {
+	return len(w.Events) == 0 || slices.Contains(w.Events, kind)
+}
+
+// unfinishedState is the state of a delivery that is not finished.
+func (w Webhook) unfinishedState() State {
+	if w.Pull {
+		return held
+	}
+	return Pending
 }
 
 // Draft describes a new webhook.
@@ -63,7 +78,7 @@ type Changes struct {
 // Service is the webhooks of all tenants.
 type Service struct {
 	store *store.Store
-	rows  store.Webhooks
+	rows  rows
 	guard *outbound.Guard
 	sign  signer
 	now   func() time.Time
@@ -74,20 +89,13 @@ type Service struct {
 	release func() bool
 }
 
-// New returns the webhooks of a database. body writes the messages. tried is called after each try to
-// deliver an event, with how long it took; -1: that is not known.
-func New(s *store.Store, g *outbound.Guard, body Body, c Config, now func() time.Time, tried func(Outcome, time.Duration)) *Service {
-	rows := store.WebhooksOf(s)
-	rows.UseClock(now)
+// New returns the webhooks of a database, whose deliveries are tasks of q. body writes the messages. tried is called
+// after each try to deliver an event, with how long it took; -1: that is not known.
+func New(s *store.Store, q queue.Queue, g *outbound.Guard, body Body, c Config, now func() time.Time, tried func(Outcome, time.Duration)) *Service {
 	if c.Space == nil {
 		c.Space = func(context.Context) error { return nil }
 	}
-	return &Service{store: s, rows: rows, guard: g, sign: signer{rows: rows, body: body}, now: now, plan: newSchedule(c.RetryFactor), tried: tried, space: c.Space, release: c.Release}
-}
-
-func view(h store.Webhook) Webhook {
-	return Webhook{ID: h.ID, URL: h.URL, Pull: h.Pull, Events: h.Events, Description: h.Description,
-		Enabled: h.Enabled, DisabledReason: h.DisabledReason, CreatedAt: h.CreatedAt}
+	return &Service{store: s, rows: rows{s, recorder{q}}, guard: g, sign: signer{store: s, body: body}, now: now, plan: newSchedule(c.RetryFactor), tried: tried, space: c.Space, release: c.Release}
 }
 
 // Create registers a webhook and returns it with its secret, which is told this once.
@@ -102,15 +110,15 @@ func (s *Service) Create(ctx context.Context, by auth.Actor, d Draft) (Webhook, 
 	if err := s.checkURL(ctx, d.URL); err != nil {
 		return Webhook{}, "", err
 	}
-	h := store.Webhook{ID: newID(), Tenant: by.Tenant, URL: d.URL, Pull: d.Pull, Events: distinct(d.Events),
+	h := Webhook{ID: newID(), Tenant: by.Tenant, URL: d.URL, Pull: d.Pull, Events: distinct(d.Events),
 		Description: d.Description, Enabled: true, CreatedAt: s.now().UTC().Truncate(time.Millisecond)}
 	secret := newSecret()
-	inserted, err := s.rows.Insert(ctx, h, secret, MaxPerTenant)
+	inserted, err := s.rows.insert(ctx, h, secret, MaxPerTenant)
 	if err == nil && !inserted {
 		err = &video.Error{Kind: video.Conflict, Code: "too_many_webhooks",
 			Msg: fmt.Sprintf("There are %d webhooks, and no more are allowed; delete one first.", MaxPerTenant)}
 	}
-	return view(h), secret, err
+	return h, secret, err
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
@@ -183,30 +191,20 @@ func (s *Service) List(ctx context.Context, by auth.Actor) ([]Webhook, error) {
 	if err := by.Require(auth.Admin); err != nil {
 		return nil, err
 	}
-	rows, err := s.rows.List(ctx, by.Tenant)
-	all := make([]Webhook, len(rows))
-	for i, h := range rows {
-		all[i] = view(h)
-	}
-	return all, err
+	return webhooksOf(ctx, s.store.Queries, by.Tenant)
 }
 
 // Get returns a webhook.
 func (s *Service) Get(ctx context.Context, by auth.Actor, id string) (Webhook, error) {
-	h, err := s.findOwned(ctx, by, id)
-	return view(h), err
-}
-
-func (s *Service) findOwned(ctx context.Context, by auth.Actor, id string) (store.Webhook, error) {
 	if err := by.Require(auth.Admin); err != nil {
-		return store.Webhook{}, err
+		return Webhook{}, err
 	}
-	return s.rows.Get(ctx, by.Tenant, id)
+	return findWebhook(ctx, s.store.Queries, by.Tenant, id)
 }
 
 // Update changes a webhook. Disabling it fails what was still to be delivered.
 func (s *Service) Update(ctx context.Context, by auth.Actor, id string, c Changes) (Webhook, error) {
-	h, err := s.findOwned(ctx, by, id)
+	h, err := s.Get(ctx, by, id)
 	if err != nil {
 		return Webhook{}, err
 	}
@@ -228,11 +226,10 @@ func (s *Service) Update(ctx context.Context, by auth.Actor, id string, c Change
 			return Webhook{}, err
 		}
 	}
-	changed, err := s.rows.Update(ctx, by.Tenant, id, func(h *store.Webhook) error { c.apply(h); return nil })
-	return view(changed), err
+	return s.rows.update(ctx, by.Tenant, id, c.apply)
 }
 
-func (c Changes) apply(h *store.Webhook) {
+func (c Changes) apply(h *Webhook) {
 	if c.URL != nil {
 		h.URL = *c.URL
 	}
@@ -247,12 +244,12 @@ func (c Changes) apply(h *store.Webhook) {
 	}
 }
 
-// Delete removes a webhook. Requests that are under way still arrive. The dispatcher removes its log.
+// Delete removes a webhook. Requests that are under way still arrive. A task removes its log.
 func (s *Service) Delete(ctx context.Context, by auth.Actor, id string) error {
 	if err := by.Require(auth.Admin); err != nil {
 		return err
 	}
-	return diskspace.WithRelease(s.release, func() error { return s.rows.Remove(ctx, by.Tenant, id) })
+	return diskspace.WithRelease(s.release, func() error { return s.rows.remove(ctx, by.Tenant, id) })
 }
 
 // RotateSecret gives a webhook another secret and returns it. The former one signs too for a day.
@@ -261,12 +258,12 @@ func (s *Service) RotateSecret(ctx context.Context, by auth.Actor, id string) (s
 		return "", err
 	}
 	secret, now := newSecret(), s.now()
-	return secret, s.rows.RotateSecret(ctx, by.Tenant, id, secret, now, now.Add(formerSecret))
+	return secret, s.rows.rotateSecret(ctx, by.Tenant, id, secret, now, now.Add(formerSecret))
 }
 
 // Test sends a test event, whatever events the webhook has asked for.
 func (s *Service) Test(ctx context.Context, by auth.Actor, id string) error {
-	h, err := s.findOwned(ctx, by, id)
+	h, err := s.Get(ctx, by, id)
 	if err != nil {
 		return err
 	}
@@ -276,8 +273,8 @@ func (s *Service) Test(ctx context.Context, by auth.Actor, id string) error {
 	if err := s.space(ctx); err != nil {
 		return err
 	}
-	e := store.Event{Type: video.EventTest, CreatedAt: s.now(), Snapshot: store.Snapshot{Webhook: id}}
-	sent, err := s.rows.Send(ctx, h, e, maxOpenForTest)
+	e := eventRow{Type: video.EventTest, CreatedAt: s.now(), Snapshot: snapshot{Webhook: id}}
+	sent, err := s.rows.sendEvent(ctx, by.Tenant, id, e, maxOpenForTest)
 	if err == nil && !sent {
 		err = &video.Error{Kind: video.RateLimited, Code: "rate_limited", RetryAfter: time.Minute,
 			Msg: fmt.Sprintf("%d events of this webhook wait for their delivery already; a test would come after them.", maxOpenForTest)}

@@ -261,18 +261,6 @@ CREATE INDEX webhook_delivery_by_event ON webhook_delivery (event_id);
 CREATE INDEX webhook_delivery_held ON webhook_delivery (webhook_id, next_at) WHERE state = 'held';
 CREATE INDEX webhook_delivery_oldest ON webhook_delivery (created_at) WHERE state = 'pending';
 
--- Webhooks that were deleted, until their log is removed, which happens in small steps.
-CREATE TABLE webhook_removed (
-	id         TEXT PRIMARY KEY,
-	removed_at BIGINT NOT NULL
-);
-
--- Webhooks that were disabled, until the deliveries that are open have been ended, in small steps.
-CREATE TABLE webhook_ending (
-	id       TEXT PRIMARY KEY,
-	began_at BIGINT NOT NULL
-);
-
 -- Files that Spool fetches from a sourceUrl. A row goes when its video is accepted or deleted. URLs may hold
 -- credentials, so workers have no right to this table (docs/database.md).
 CREATE TABLE video_import (

@@ -1,13 +1,12 @@
 package storetest
 
 import (
+	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/video"
@@ -16,72 +15,45 @@ import (
 func eventTests() []test {
 	return []test{
 		{"each change of a status is one event", changesAreEvents},
-		{"an event has the state at the commit", eventHasState},
+		{"an event says what it is about", eventOfAResolution},
 		{"a video becomes playable once", playableOnce},
 		{"a video becomes playable once, whatever is deleted", playableOnceWithout},
 		{"a refusal for the same reason is one event", refusedOnce},
-		{"nothing is recorded without a webhook that wants it", unwantedEvents},
-		{"a transaction that fails records nothing", rolledBackEvents},
+		{"a transaction that fails has no events", rolledBackEvents},
 	}
 }
 
-// hook stores a webhook of the default tenant.
-func hook(t *testing.T, st *store.Store, events ...video.EventType) store.Webhook {
+// eventsOf returns the events that a store emits from now on. Their time has to be noon.
+func eventsOf(t *testing.T, st *store.Store) *[]store.Event {
 	t.Helper()
-	h := store.Webhook{ID: uuid.NewString(), Tenant: video.DefaultTenant, URL: "https://example.com", Events: events, Enabled: true, CreatedAt: noon}
-	insertHook(t, st, h)
-	return h
-}
-
-func insertHook(t *testing.T, st *store.Store, h store.Webhook) {
-	t.Helper()
-	if ok, err := store.WebhooksOf(st).Insert(t.Context(), h, "whsec_"+h.ID, 100); err != nil || !ok {
-		t.Fatalf("insert webhook: %t, %v", ok, err)
-	}
-}
-
-// log returns the deliveries to a webhook, oldest first.
-func log(t *testing.T, st *store.Store, h store.Webhook) []store.Delivery {
-	t.Helper()
-	all, err := store.WebhooksOf(st).Deliveries(t.Context(), h.ID, "", video.Cursor{}, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Reverse(all)
+	st.UseClock(func() time.Time { return noon })
+	all := new([]store.Event)
+	st.OnEvents(func(_ context.Context, _ *store.Tx, emitted []store.Event, at time.Time) error {
+		if !at.Equal(noon) {
+			t.Errorf("the events happen at %s; want noon", at)
+		}
+		*all = append(*all, emitted...)
+		return nil
+	})
 	return all
 }
 
-// eventsOf returns the events that were recorded for a webhook, oldest first.
-func eventsOf(t *testing.T, st *store.Store, h store.Webhook) []store.Event {
+// wantTypes wants the events of these types, in this order.
+func wantTypes(t *testing.T, got []store.Event, want ...video.EventType) {
 	t.Helper()
-	var ids []string
-	for _, d := range log(t, st, h) {
-		ids = append(ids, d.Event)
-	}
-	found, err := store.WebhooksOf(st).Events(t.Context(), ids)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []store.Event
-	for _, id := range ids {
-		all = append(all, found[id])
-	}
-	return all
-}
-
-func typesOf(all []store.Event) []video.EventType {
 	var types []video.EventType
-	for _, e := range all {
+	for _, e := range got {
 		types = append(types, e.Type)
 	}
-	return types
+	if diff := cmp.Diff(want, types); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
 }
 
 func changesAreEvents(t *testing.T, st *store.Store) {
-	ctx, at := t.Context(), noon
-	store.WebhooksOf(st).UseClock(func() time.Time { at = at.Add(time.Second); return at })
-	h := hook(t, st)
-	v, failed, expired, removed := newVideo("720p", "360p"), newVideo("720p"), newVideo(), stored(t, st, video.Fail)
+	ctx, got := t.Context(), eventsOf(t, st)
+	v, failed, expired := newVideo("720p", "360p"), newVideo("720p"), newVideo()
+	stored(t, st, video.Fail)
 	for _, v := range []video.Video{v, failed, expired} {
 		insert(t, st, v)
 	}
@@ -119,19 +91,13 @@ func changesAreEvents(t *testing.T, st *store.Store) {
 	if _, err := st.MarkFailedUploads(ctx, noon.Add(2*time.Hour), noon, 1); err != nil {
 		t.Fatal(err)
 	}
-	want := []video.EventType{
-		video.EventUploadCompleted, video.EventPlayable, video.EventResolutionReady, video.EventResolutionReady, video.EventReady, video.EventFailed,
-		video.EventDeleted, video.EventFailed, video.EventFailed, video.EventDeleted,
-	}
-	if diff := cmp.Diff(want, typesOf(eventsOf(t, st, h))); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
-	_ = removed
+	wantTypes(t, *got, video.EventUploadCompleted, video.EventPlayable, video.EventResolutionReady, video.EventResolutionReady, video.EventReady, video.EventFailed,
+		video.EventDeleted, video.EventFailed, video.EventFailed, video.EventDeleted)
 }
 
 // playableOnce checks that a video that is played while it is encoded becomes playable once.
 func playableOnce(t *testing.T, st *store.Store) {
-	h := hook(t, st)
+	got := eventsOf(t, st)
 	v := stored(t, st, video.Processing, "720p", "360p")
 	change(t, st, func(tx *store.Tx) error {
 		return tx.SetFindings(t.Context(), v.ID, store.Findings{Playable: noon})
@@ -139,29 +105,23 @@ func playableOnce(t *testing.T, st *store.Store) {
 	change(t, st, func(tx *store.Tx) error {
 		return tx.MoveResolution(t.Context(), v.Resolutions[0].ID, video.Ready, nil)
 	})
-	want := []video.EventType{video.EventPlayable, video.EventResolutionReady}
-	if diff := cmp.Diff(want, typesOf(eventsOf(t, st, h))); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	wantTypes(t, *got, video.EventPlayable, video.EventResolutionReady)
 }
 
 // playableOnceWithout checks that a video whose only resolution is deleted does not become playable again.
 func playableOnceWithout(t *testing.T, st *store.Store) {
-	h := hook(t, st)
+	got := eventsOf(t, st)
 	v := stored(t, st, video.Processing, "720p", "360p")
 	for _, r := range v.Resolutions {
 		change(t, st, func(tx *store.Tx) error { return tx.MoveResolution(t.Context(), r.ID, video.Ready, nil) })
 		change(t, st, func(tx *store.Tx) error { return tx.RemoveResolution(t.Context(), r.ID) })
 	}
-	want := []video.EventType{video.EventPlayable, video.EventResolutionReady, video.EventResolutionReady}
-	if diff := cmp.Diff(want, typesOf(eventsOf(t, st, h))); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	wantTypes(t, *got, video.EventPlayable, video.EventResolutionReady, video.EventResolutionReady)
 }
 
 // refusedOnce checks that repeated refusals for the same reason are one event.
 func refusedOnce(t *testing.T, st *store.Store) {
-	h := hook(t, st)
+	got := eventsOf(t, st)
 	v := newVideo("720p")
 	insert(t, st, v)
 	for _, f := range []*video.Failure{
@@ -170,10 +130,7 @@ func refusedOnce(t *testing.T, st *store.Store) {
 	} {
 		refuse(t, st, v.ID, f, true)
 	}
-	want := []video.EventType{video.EventFailed, video.EventFailed, video.EventFailed}
-	if diff := cmp.Diff(want, typesOf(eventsOf(t, st, h))); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	wantTypes(t, *got, video.EventFailed, video.EventFailed, video.EventFailed)
 }
 
 func wantTrue(ok bool) error {
@@ -183,66 +140,30 @@ func wantTrue(ok bool) error {
 	return nil
 }
 
-func eventHasState(t *testing.T, st *store.Store) {
-	ctx := t.Context()
-	store.WebhooksOf(st).UseClock(func() time.Time { return noon })
-	h := hook(t, st)
+// eventOfAResolution checks that an event says which video and which resolution it is about.
+func eventOfAResolution(t *testing.T, st *store.Store) {
+	got := eventsOf(t, st)
 	v := stored(t, st, video.Processing, "720p", "360p")
-	change(t, st, func(tx *store.Tx) error {
-		return errors.Join(
-			tx.SetFindings(ctx, v.ID, store.Findings{Plan: &video.Plan{Duration: time.Minute, Renditions: []video.Rendition{{Names: []video.Name{"720p"}}}, Chunks: make([]video.Chunk, 100)}}),
-			tx.InsertSteps(ctx, v.ID, []store.Step{{Kind: "encode", Number: 1, Weight: 1}, {Kind: "encode", Number: 2, Weight: 1}, {Kind: store.PerRendition, Weight: 1}}),
-			tx.MoveResolution(ctx, v.Resolutions[0].ID, video.Ready, nil),
-			tx.SetOutput(ctx, video.Resolution{ID: v.Resolutions[0].ID, Width: 1280, Height: 720}), // after the event
-		)
-	})
-	events := eventsOf(t, st, h)
-	if len(events) != 2 || events[0].Type != video.EventPlayable {
-		t.Fatalf("events are %v; want that it is playable, and the resolution ready", typesOf(events))
-	}
-	e := events[1]
-	got := e.Snapshot.Video
-	if e.Video != v.ID || !e.CreatedAt.Equal(noon) || e.Snapshot.Resolution != "720p" || got.ID != v.ID || got.Duration != time.Minute || got.Filename != v.Filename {
-		t.Errorf("the event is %+v", e)
-	}
-	if r := got.Resolutions[0]; r.Status != video.Ready || r.Width != 1280 || got.Resolutions[1].Status != video.Processing {
-		t.Errorf("its resolutions are %+v; want them as they were committed", got.Resolutions)
-	}
-	if got.Plan.RenditionOf("720p") != 0 || len(got.Plan.Chunks) > 0 || len(e.Snapshot.Steps) != 2 {
-		t.Errorf("it has %d chunks and %d steps; want only what the progress is derived from", len(got.Plan.Chunks), len(e.Snapshot.Steps))
-	}
-}
-
-func unwantedEvents(t *testing.T, st *store.Store) {
-	ctx := t.Context()
-	only := hook(t, st, video.EventReady, video.EventDeleted)
-	off, foreign := only, only
-	off.ID, off.Events, off.Enabled = uuid.NewString(), nil, false
-	foreign.ID, foreign.Events, foreign.Tenant = uuid.NewString(), nil, "other"
-	insertHook(t, st, off)
-	insertHook(t, st, foreign)
-	v := stored(t, st, video.Processing, "720p")
-	change(t, st, func(tx *store.Tx) error {
-		return errors.Join(tx.MoveResolution(ctx, v.Resolutions[0].ID, video.Ready, nil), tx.MoveVideo(ctx, v.ID, video.Ready, nil))
-	})
-	if got := typesOf(eventsOf(t, st, only)); !slices.Equal(got, []video.EventType{video.EventReady}) {
-		t.Errorf("a webhook for some events got %v", got)
-	}
-	for _, h := range []store.Webhook{off, foreign} {
-		if all := log(t, st, h); len(all) > 0 {
-			t.Errorf("%+v got %+v", h, all)
-		}
+	change(t, st, func(tx *store.Tx) error { return tx.MoveResolution(t.Context(), v.Resolutions[1].ID, video.Ready, nil) })
+	want := []store.Event{{Type: video.EventPlayable, Video: v.ID}, {Type: video.EventResolutionReady, Video: v.ID, Resolution: "360p"}}
+	if diff := cmp.Diff(want, *got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
 
 func rolledBackEvents(t *testing.T, st *store.Store) {
-	h := hook(t, st)
+	got := eventsOf(t, st)
 	v := stored(t, st, video.Processing)
 	broken := errors.New("broken")
 	err := st.InTx(t.Context(), func(tx *store.Tx) error {
 		return errors.Join(tx.MoveVideo(t.Context(), v.ID, video.Ready, nil), broken)
 	})
-	if !errors.Is(err, broken) || len(log(t, st, h)) > 0 {
-		t.Errorf("%v; events: %v", err, log(t, st, h))
+	if !errors.Is(err, broken) || len(*got) > 0 {
+		t.Errorf("%v; events: %v", err, *got)
+	}
+	st.OnEvents(func(context.Context, *store.Tx, []store.Event, time.Time) error { return broken })
+	err = st.InTx(t.Context(), func(tx *store.Tx) error { return tx.MoveVideo(t.Context(), v.ID, video.Ready, nil) })
+	if now := read(t, st, v.ID).Status; !errors.Is(err, broken) || now != video.Processing {
+		t.Errorf("events that cannot be recorded: %v, and the video is %s; want it unchanged", err, now)
 	}
 }

@@ -30,7 +30,7 @@ func walkVideo(t *testing.T, st *store.Store) {
 
 // walkResolution does the same for the second resolution of a video.
 func walkResolution(t *testing.T, st *store.Store) {
-	store.WebhooksOf(st).UseClock(func() time.Time { return noon })
+	st.UseClock(func() time.Time { return noon })
 	walk(t, st, func(v *video.Video, to video.Status, f *video.Failure) move {
 		r := &v.Resolutions[1]
 		r.Status, r.Failure = to, f

@@ -45,8 +45,6 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"signing keys", signingKeyTests()},
 		{"tenants", tenantTests()},
 		{"events", eventTests()},
-		{"webhooks", webhookTests()},
-		{"deliveries", deliveryTests()},
 		{"imports", importTests()},
 		{"stored", storedTests()},
 		{"transactions", transactionTests()},

@@ -142,7 +142,7 @@ func timesAreKept(t *testing.T, st *store.Store) {
 
 func resolutionsKeepTheirOrder(t *testing.T, st *store.Store) {
 	v := stored(t, st, video.Processing, "480p", "8k", "144p", "1440p", "4k", "240p", "1080p", "360p", "720p")
-	store.WebhooksOf(st).UseClock(func() time.Time { return noon })
+	st.UseClock(func() time.Time { return noon })
 	change(t, st, func(tx *store.Tx) error {
 		return tx.MoveResolution(t.Context(), v.Resolutions[4].ID, video.Ready, nil)
 	})
