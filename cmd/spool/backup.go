@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/spool-video/spool/internal/clientcmd"
 	"github.com/spool-video/spool/internal/service/backup"
 )
@@ -138,7 +140,7 @@ func (p *process) printBackup(asJSON bool, done string, v backupView, s *backup.
 
 // contents describes a backup in a few words.
 func contents(s *backup.Summary) string {
-	return fmt.Sprintf("videos: %d, files: %d, %s", s.Videos, s.Objects, backup.FormatBytes(s.Bytes))
+	return fmt.Sprintf("videos: %d, files: %d, %s", s.Videos, s.Objects, humanize.Bytes(uint64(s.Bytes)))
 }
 
 // bar shows how far a copy is: on a terminal in one line, elsewhere once a minute.
@@ -170,9 +172,9 @@ func (b *bar) show(objects, bytes, total int64) {
 		return
 	}
 	b.shown = now
-	text := fmt.Sprintf("%s: %d files, %s", b.what, objects, backup.FormatBytes(bytes))
+	text := fmt.Sprintf("%s: %d files, %s", b.what, objects, humanize.Bytes(uint64(bytes)))
 	if total > 0 {
-		text += fmt.Sprintf(" of about %s (%d %%)", backup.FormatBytes(total), bytes*100/total)
+		text += fmt.Sprintf(" of about %s (%d %%)", humanize.Bytes(uint64(total)), bytes*100/total)
 	}
 	if b.terminal {
 		fmt.Fprintf(b.out, "\r\x1b[K%s", text)

@@ -115,7 +115,10 @@ func TestWithoutACommandTheHelpIsShown(t *testing.T) {
 func TestWrongCommandLines(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"srve":                  `did you mean "serve"?`,
+		"srve":                  `there is no command "srve"; did you mean "serve"?`,
+		"nonsense":              `there is no command "nonsense" (spool --help`,
+		"webhooks nonsense":     `there is no command "nonsense" (spool webhooks --help`,
+		"serve nonsense":        `unexpected argument nonsense`,
 		"serve --lissten=:1":    `did you mean "--listen"?`,
 		"serve --workers=many":  "--workers",
 		"keys create":           "--name",

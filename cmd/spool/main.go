@@ -79,7 +79,7 @@ func (p *process) run(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	if err != nil {
-		return p.fail(fmt.Errorf("%w (%s)", err, helpHint(err)), exitUsage)
+		return p.fail(fmt.Errorf("%s (%s)", parseFault(err), helpHint(err)), exitUsage)
 	}
 	name, _, _ := strings.Cut(command.Command(), " ")
 	if faults := slices.Concat(p.settings.Faults, p.checkVariables(name), p.settings.WithOrigins(command, commandFaults(command))); len(faults) > 0 {
@@ -103,6 +103,24 @@ func (p *process) run(ctx context.Context, args []string) int {
 		return p.fail(err, exitError)
 	}
 	return exitOK
+}
+
+// parseFault says why a command line is not understood. Where a command is expected, kong speaks of an argument.
+func parseFault(err error) string {
+	text := err.Error()
+	rest, unexpected := strings.CutPrefix(text, "unexpected argument ")
+	e, ok := errors.AsType[*kong.ParseError](err)
+	if !ok || !unexpected || e.Context == nil {
+		return text
+	}
+	if node := e.Context.Selected(); node != nil && len(node.Children) == 0 {
+		return text
+	}
+	name, hint, suggested := strings.Cut(rest, ", did you mean ")
+	if suggested {
+		return fmt.Sprintf("there is no command %q; did you mean %s", name, hint)
+	}
+	return fmt.Sprintf("there is no command %q", name)
 }
 
 // helpHint says where the command that was meant is explained, as far as it was recognised.

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/spool-video/spool/internal/service/backup"
 )
 
@@ -88,7 +90,7 @@ func (c *restoreCommand) list(ctx context.Context, p *process) error {
 			fmt.Fprintf(p.stderr, "spool: warning: %s: %s\n", s.Name, s.Unreadable)
 			continue
 		}
-		rows = append(rows, []string{s.Name, strconv.FormatInt(s.Videos, 10), strconv.FormatInt(s.Objects, 10), backup.FormatBytes(s.Bytes), s.Header.Version})
+		rows = append(rows, []string{s.Name, strconv.FormatInt(s.Videos, 10), strconv.FormatInt(s.Objects, 10), humanize.Bytes(uint64(s.Bytes)), s.Header.Version})
 	}
 	return printTable(p.stdout, rows)
 }

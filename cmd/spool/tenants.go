@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/settings"
 	"github.com/spool-video/spool/internal/video"
@@ -160,12 +162,12 @@ func viewTenant(t tenants.Tenant) tenantView {
 
 func (p *process) printTenants(asJSON bool, all []tenants.Tenant) error {
 	views := make([]tenantView, len(all))
-	rows := [][]string{{"TENANT", "VIDEOS", "BYTES", "MINUTES TODAY", "IN WORK"}}
+	rows := [][]string{{"TENANT", "VIDEOS", "SIZE", "MINUTES TODAY", "IN WORK"}}
 	for i, t := range all {
 		views[i] = viewTenant(t)
 		l := t.Limits
 		rows = append(rows, []string{
-			string(t.Name), ofLimit(strconv.FormatInt(t.Videos, 10), float64(l.Videos)), ofLimit(strconv.FormatInt(t.Bytes, 10), float64(l.Bytes)),
+			string(t.Name), ofLimit(strconv.FormatInt(t.Videos, 10), float64(l.Videos)), sizeOf(t.Bytes, l.Bytes),
 			ofLimit(strconv.FormatFloat(t.LengthToday.Round(6*time.Second).Minutes(), 'f', 1, 64), l.MinutesPerDay),
 			ofLimit(strconv.FormatInt(t.InWork, 10), float64(l.InWork)),
 		})
@@ -174,6 +176,14 @@ func (p *process) printTenants(asJSON bool, all []tenants.Tenant) error {
 		return printJSON(p.stdout, views)
 	}
 	return printTable(p.stdout, rows)
+}
+
+// sizeOf writes how many bytes are used, and of how many if there is a limit.
+func sizeOf(used, limit int64) string {
+	if limit == 0 {
+		return humanize.Bytes(uint64(used))
+	}
+	return humanize.Bytes(uint64(used)) + " of " + humanize.Bytes(uint64(limit))
 }
 
 // ofLimit writes what is used, and of how much if there is a limit.

@@ -40,10 +40,10 @@ func TestTenants(t *testing.T) {
 		line, want string
 		code       int
 	}{
-		{"tenants set acme --max-videos=10 --max-bytes=2KiB", "TENANT  VIDEOS   BYTES      MINUTES TODAY  IN WORK\nacme    0 of 10  0 of 2048  1.5            0\n", exitOK},
-		{"tenants set acme --max-minutes-per-day=2.5 --max-in-work=3 --max-bytes=0", "TENANT  VIDEOS   BYTES  MINUTES TODAY  IN WORK\nacme    0 of 10  0      1.5 of 2.5     0 of 3\n", exitOK},
-		{"tenants set zoo --max-videos=0", "TENANT  VIDEOS  BYTES  MINUTES TODAY  IN WORK\nzoo     0       0      0.0            0\n", exitOK},
-		{"tenants list", "TENANT  VIDEOS   BYTES  MINUTES TODAY  IN WORK\nacme    0 of 10  0      1.5 of 2.5     0 of 3\nzoo     0        0      0.0            0\n", exitOK},
+		{"tenants set acme --max-videos=10 --max-bytes=2KiB", "TENANT  VIDEOS   SIZE           MINUTES TODAY  IN WORK\nacme    0 of 10  0 B of 2.0 kB  1.5            0\n", exitOK},
+		{"tenants set acme --max-minutes-per-day=2.5 --max-in-work=3 --max-bytes=0", "TENANT  VIDEOS   SIZE  MINUTES TODAY  IN WORK\nacme    0 of 10  0 B   1.5 of 2.5     0 of 3\n", exitOK},
+		{"tenants set zoo --max-videos=0", "TENANT  VIDEOS  SIZE  MINUTES TODAY  IN WORK\nzoo     0       0 B   0.0            0\n", exitOK},
+		{"tenants list", "TENANT  VIDEOS   SIZE  MINUTES TODAY  IN WORK\nacme    0 of 10  0 B   1.5 of 2.5     0 of 3\nzoo     0        0 B   0.0            0\n", exitOK},
 		{"tenants set acme", "spool: name at least one limit: --max-videos, --max-bytes, --max-minutes-per-day or --max-in-work.\n", exitUsage},
 		{"tenants set acme --max-videos=-1", "spool: max-videos must be a number, and not negative.\n", exitUsage},
 		{"tenants set acme --max-minutes-per-day=inf", "spool: max-minutes-per-day must be a number, and not negative.\n", exitUsage},

@@ -3,6 +3,7 @@ package clientcmd
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -242,7 +243,10 @@ func (r *row) line(columns int) string {
 	if r.phase == "uploading" {
 		facts += r.speed()
 	}
-	name := truncate(r.name, max(8, columns/3))
+	name := r.name
+	if most := max(8, columns/3); utf8.RuneCountInString(name) > most {
+		name = truncate(filepath.Base(name), most) // the folders say less than the name
+	}
 	head := fmt.Sprintf("%s  %-9s ", name, r.phase)
 	space := columns - utf8.RuneCountInString(head) - utf8.RuneCountInString(facts) - 2
 	if space < 5 {

@@ -34,8 +34,8 @@ Examples:
 
 // Run adds captions.
 func (c *Captions) Run(ctx context.Context, env *Environment) error {
-	if _, err := os.Stat(c.File); err != nil {
-		return &UsageError{Text: err.Error()}
+	if err := checkCaptions(c.File); err != nil {
+		return err
 	}
 	if c.Language == "" {
 		var err error
@@ -65,6 +65,22 @@ func setCaptions(ctx context.Context, api *client.Client, id, file, language str
 	}
 	defer f.Close()
 	return api.SetCaptions(ctx, id, language, f, o)
+}
+
+// maxCaptions is how large a file of captions may be, as the API says.
+const maxCaptions = 2 << 20
+
+// checkCaptions returns an error for a file that cannot be captions, before it is sent.
+func checkCaptions(file string) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return &UsageError{Text: err.Error()}
+	}
+	if n := info.Size(); n > maxCaptions {
+		return &UsageError{Text: fmt.Sprintf("%s has %s, and captions may have %s: name a file with WebVTT or SubRip, such as film.en.vtt",
+			forTerminal(file), formatBytes(n), formatBytes(maxCaptions))}
+	}
+	return nil
 }
 
 // languageTag is what a tag of BCP 47 looks like; the server knows which exist.

@@ -70,6 +70,43 @@ func TestABarFitsItsTerminal(t *testing.T) {
 	}
 }
 
+func TestABarShowsTheNameOfTheFile(t *testing.T) {
+	t.Parallel()
+	r := &row{name: "/a/very/long/way/through/many/folders/to/the/film of the summer.mov", phase: "encoding", part: 0.5}
+	if line := r.line(79); !strings.HasPrefix(line, "film of the summer.mov  encoding") {
+		t.Errorf("the bar is %q", line)
+	}
+	r.name = "films/short.mov"
+	if line := r.line(79); !strings.HasPrefix(line, "films/short.mov  encoding") {
+		t.Errorf("the bar is %q", line)
+	}
+}
+
+func TestAFilmIsNoCaptions(t *testing.T) {
+	t.Parallel()
+	film := filepath.Join(t.TempDir(), "film.mp4")
+	if err := os.WriteFile(film, make([]byte, 3_456_789), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := checkCaptions(film)
+	if _, usage := errors.AsType[*UsageError](err); !usage || !strings.Contains(err.Error(), "has 3.5 MB, and captions may have 2.1 MB") {
+		t.Errorf("%v; want the size of the file and the limit", err)
+	}
+}
+
+func TestAnEventIsOneShortLine(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	listen := &WebhookListen{}
+	e := client.FetchedEvent{Type: "video.ready", Body: `{"type":"video.ready","data":{"id":"0198c5b6","filename":"a.mov","title":"Our \u001bholiday","status":"ready","resolutions":{"720p":{}}}}`}
+	if err := listen.printOutcome(&Environment{Stdout: &out}, e, client.DeliveryOutcome{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, line, _ := strings.Cut(out.String(), "  "); line != "video.ready               0198c5b6  ready  Our \ufffdholiday\n" {
+		t.Errorf("prints %q", out.String())
+	}
+}
+
 func TestTheLanguageOfAFile(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{"film.en.vtt": "en", "/a/b.c/film.pt-BR.srt": "pt-BR", "film.vtt": "", "my.film.vtt": "", "en.vtt": ""} {

@@ -1,7 +1,9 @@
 package clientcmd
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -27,9 +29,10 @@ type WebhookListen struct {
 func (WebhookListen) Help() string {
 	return `Creates a webhook that exists while this command runs, fetches its events, prints them, and
 forwards them to your program, signed as the server signs them. The secret is printed first. Ctrl-C ends
-the command and removes the webhook.
+the command and removes the webhook. An event is one line; --json prints all of it.
 
     spool webhooks listen
+    spool webhooks listen --json
     spool webhooks listen --forward=http://localhost:3000/hook
 `
 }
@@ -149,6 +152,20 @@ func (c *WebhookListen) forward(ctx context.Context, e client.FetchedEvent) clie
 	return client.DeliveryOutcome{Status: res.StatusCode, Took: time.Since(began)}
 }
 
+// subject says in a few words which video an event is about, and how it is.
+func subject(e client.FetchedEvent) string {
+	var body struct {
+		Data struct {
+			ID, Filename, Title string
+			Status              string
+		}
+	}
+	if err := json.Unmarshal([]byte(e.Body), &body); err != nil || body.Data.ID == "" {
+		return e.Body
+	}
+	return fmt.Sprintf("%s  %s  %s", body.Data.ID, body.Data.Status, cmp.Or(body.Data.Title, body.Data.Filename))
+}
+
 // printOutcome prints what became of an event.
 func (c *WebhookListen) printOutcome(env *Environment, e client.FetchedEvent, o client.DeliveryOutcome) error {
 	if c.JSON {
@@ -160,7 +177,7 @@ func (c *WebhookListen) printOutcome(env *Environment, e client.FetchedEvent, o 
 	}
 	at := time.Now().Format("15:04:05")
 	if c.Forward == "" {
-		_, err := fmt.Fprintf(env.Stdout, "%s  %-24s  %s\n", at, forTerminal(e.Type), forTerminal(e.Body))
+		_, err := fmt.Fprintf(env.Stdout, "%s  %-24s  %s\n", at, forTerminal(e.Type), forTerminal(subject(e)))
 		return err
 	}
 	result := fmt.Sprint(o.Status)

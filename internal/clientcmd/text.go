@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
 )
 
 // obeyed reports whether a terminal would do something other than to show r: control characters, and
@@ -56,21 +58,7 @@ func printTable(w io.Writer, rows [][]string) error {
 }
 
 // formatBytes writes a number of bytes as people read it.
-func formatBytes(n int64) string {
-	const unit = 1000
-	if n < unit {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	value, i := float64(n)/unit, 0
-	for ; value >= unit && i < 4; i++ {
-		value /= unit
-	}
-	digits := 1
-	if value >= 100 {
-		digits = 0
-	}
-	return strconv.FormatFloat(value, 'f', digits, 64) + " " + []string{"kB", "MB", "GB", "TB", "PB"}[i]
-}
+func formatBytes(n int64) string { return humanize.Bytes(uint64(max(0, n))) }
 
 // formatDuration writes a duration as a player does: 1:02:03.
 func formatDuration(d time.Duration) string {

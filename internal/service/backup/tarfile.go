@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/diskspace"
 )
@@ -206,22 +208,9 @@ func checkSpace(dir string, bytes int64) error {
 		return fmt.Errorf("measure the free disk space of %s: %w", dir, err)
 	}
 	if needed := uint64(bytes) + uint64(bytes)/50; free < needed { // 2 % for thumbnails and headers
-		return fmt.Errorf("the disk of %s has %s free, and the backup needs about %s: make space, or write it elsewhere", dir, FormatBytes(int64(free)), FormatBytes(int64(needed)))
+		return fmt.Errorf("the disk of %s has %s free, and the backup needs about %s: make space, or write it elsewhere", dir, humanize.Bytes(free), humanize.Bytes(needed))
 	}
 	return nil
-}
-
-// FormatBytes writes a number of bytes for people.
-func FormatBytes(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	value, i := float64(n)/unit, 0
-	for ; value >= unit && i < 4; i++ {
-		value /= unit
-	}
-	return fmt.Sprintf("%.1f %ciB", value, "KMGTP"[i])
 }
 
 // fileSink writes a backup into one file.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/google/uuid"
 
 	"github.com/spool-video/spool/internal/backend/blob"
@@ -269,7 +270,7 @@ func (t *Target) checkSpace(file string) error {
 		return err
 	}
 	if n, err := free(); err != nil || n < uint64(fi.Size()) {
-		return errors.Join(err, fmt.Errorf("the disk has %s free, and the backup has %s: make space, or restore elsewhere", FormatBytes(int64(n)), FormatBytes(fi.Size())))
+		return errors.Join(err, fmt.Errorf("the disk has %s free, and the backup has %s: make space, or restore elsewhere", humanize.Bytes(n), humanize.Bytes(uint64(fi.Size()))))
 	}
 	return nil
 }

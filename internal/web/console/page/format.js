@@ -11,7 +11,7 @@ export const statuses = {
 
 export function bytes(n) {
   if (!n) return "";
-  const units = ["bytes", "KB", "MB", "GB", "TB"];
+  const units = ["B", "kB", "MB", "GB", "TB"];
   const step = Math.min(Math.floor(Math.log10(n) / 3), units.length - 1);
   const value = n / 1000 ** step;
   return `${value >= 100 || step === 0 ? Math.round(value) : value.toFixed(1)} ${units[step]}`;
