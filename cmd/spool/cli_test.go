@@ -116,7 +116,6 @@ func TestWrongCommandLines(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"srve":                  `there is no command "srve"; did you mean "serve"?`,
-		"nonsense":              `there is no command "nonsense" (spool --help`,
 		"webhooks nonsense":     `there is no command "nonsense" (spool webhooks --help`,
 		"serve nonsense":        `unexpected argument nonsense`,
 		"serve --lissten=:1":    `did you mean "--listen"?`,
@@ -127,7 +126,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"version --data-dir=/x": "--data-dir",
 		"upload":                "(spool upload --help explains it)",
 		"webhooks add --x":      "(spool webhooks add --help explains it)",
-		"nonsense":              "(spool --help explains the commands)",
+		"nonsense":              `there is no command "nonsense" (spool --help explains the commands)`,
 	} {
 		p, _, stderr := newProcess(nil, nil)
 		if code := p.run(t.Context(), strings.Fields(line)); code != exitUsage || !strings.Contains(stderr.String(), want) {
