@@ -132,7 +132,6 @@ type Task struct {
 	Tenant   video.Tenant // whose task it is; empty is a tenant like any other
 	Endpoint string       // where it sends something; empty if nowhere
 	Priority int          // among the tasks of a share the smallest runs first, equal ones in the order enqueued
-	RunAt    time.Time    // earliest start, by the clock of the process that enqueues; zero means now
 	Trace    string       // what it belongs to in a trace; the queue only keeps it
 	Attempt  int          // set by the queue: 1 on the first attempt
 }

@@ -289,7 +289,7 @@ func (c *copier) readTasks(ctx context.Context, view *store.ReadView, out *lineF
 			if err != nil {
 				return err
 			}
-			if err := list.Encode(taskLine{t.Kind, t.Video, t.Number, t.ID, t.Tenant, t.Endpoint, t.Priority, t.RunAt}); err != nil {
+			if err := list.Encode(taskLine{t.Kind, t.Video, t.Number, t.ID, t.Tenant, t.Endpoint, t.Priority}); err != nil {
 				return err
 			}
 			c.summary.Tasks++

@@ -108,12 +108,11 @@ type taskLine struct {
 	Tenant   video.Tenant `json:"tenant"`
 	Endpoint string       `json:"endpoint,omitempty"`
 	Priority int          `json:"priority"`
-	RunAt    time.Time    `json:"runAt,omitzero"`
 }
 
 func (t taskLine) task() queue.Task {
 	return queue.Task{
-		Kind: t.Kind, Video: t.Video, Number: t.Number, ID: t.ID, Tenant: t.Tenant, Endpoint: t.Endpoint, Priority: t.Priority, RunAt: t.RunAt,
+		Kind: t.Kind, Video: t.Video, Number: t.Number, ID: t.ID, Tenant: t.Tenant, Endpoint: t.Endpoint, Priority: t.Priority,
 	}
 }
 

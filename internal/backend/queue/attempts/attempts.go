@@ -157,6 +157,22 @@ func (a *Attempt) Pause(err error) time.Duration {
 	return time.Duration(float64(queue.Backoff(a.Task.Attempt)) * (0.8 + 0.4*rand.Float64()))
 }
 
+// CheckStart returns an error if a queue cannot start to work on these lanes.
+func CheckStart(lanes map[queue.Lane]queue.Pool, stopping, started bool) error {
+	for lane, pool := range lanes {
+		if pool.Places < 1 {
+			return fmt.Errorf("start the queue: %d places on lane %s, want at least 1", pool.Places, lane)
+		}
+	}
+	switch {
+	case stopping:
+		return fmt.Errorf("start the queue: %w", queue.ErrStopping)
+	case started:
+		return errors.New("start the queue: it was started before")
+	}
+	return nil
+}
+
 // LogAttrs returns what to log about an error: the error, and the stack of a panic.
 func LogAttrs(err error) []any {
 	if p, ok := errors.AsType[*panics.Error](err); ok {

@@ -64,8 +64,7 @@ func Stats(ctx context.Context, r queue.Reader, query string, args ...any) (map[
 	return stats, nil
 }
 
-// All yields the tasks that a query selects: kind, video, number, id, tenant, endpoint, priority and the
-// time in milliseconds.
+// All yields the tasks that a query selects: kind, video, number, id, tenant, endpoint and priority.
 func All(ctx context.Context, r queue.Reader, query string, args ...any) iter.Seq2[queue.Task, error] {
 	return func(yield func(queue.Task, error) bool) {
 		rows, err := r.QueryContext(ctx, query, args...)
@@ -76,13 +75,9 @@ func All(ctx context.Context, r queue.Reader, query string, args ...any) iter.Se
 		defer rows.Close()
 		for rows.Next() {
 			var t queue.Task
-			var runAt int64
-			if err := rows.Scan(&t.Kind, &t.Video, &t.Number, &t.ID, &t.Tenant, &t.Endpoint, &t.Priority, &runAt); err != nil {
+			if err := rows.Scan(&t.Kind, &t.Video, &t.Number, &t.ID, &t.Tenant, &t.Endpoint, &t.Priority); err != nil {
 				yield(queue.Task{}, fmt.Errorf("list all tasks: %w", err))
 				return
-			}
-			if runAt > 0 {
-				t.RunAt = time.UnixMilli(runAt)
 			}
 			if !yield(t, nil) {
 				return

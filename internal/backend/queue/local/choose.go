@@ -104,7 +104,7 @@ func (q *Queue) heads(ctx context.Context, lane queue.Lane) ([]head, error) {
 func (q *Queue) claim(ctx context.Context, id int64) (t queue.Task, found bool, err error) {
 	const update = `
 		UPDATE task SET state = 'running', attempt = attempt + 1 WHERE id = $1 AND state = 'ready'
-		RETURNING kind, video_id, number, item, tenant, endpoint, priority, run_at, attempt, trace`
+		RETURNING kind, video_id, number, item, tenant, endpoint, priority, attempt, trace`
 
 	rows, err := q.db.QueryContext(ctx, update, id)
 	if err != nil {
@@ -112,11 +112,10 @@ func (q *Queue) claim(ctx context.Context, id int64) (t queue.Task, found bool, 
 	}
 	defer rows.Close()
 	for rows.Next() { // to the end, which is where SQLite commits
-		var runAt int64
-		if err := rows.Scan(&t.Kind, &t.Video, &t.Number, &t.ID, &t.Tenant, &t.Endpoint, &t.Priority, &runAt, &t.Attempt, &t.Trace); err != nil {
+		if err := rows.Scan(&t.Kind, &t.Video, &t.Number, &t.ID, &t.Tenant, &t.Endpoint, &t.Priority, &t.Attempt, &t.Trace); err != nil {
 			return t, false, fmt.Errorf("claim a task: %w", err)
 		}
-		t.RunAt, found = fromMilli(runAt), true
+		found = true
 	}
 	if err := rows.Err(); err != nil {
 		return t, false, fmt.Errorf("claim a task: %w", err)
@@ -125,27 +124,22 @@ func (q *Queue) claim(ctx context.Context, id int64) (t queue.Task, found bool, 
 }
 
 // untilDue makes tasks of a lane ready whose time has come, and returns how long after now the next one is
-// due, at most maxSleep.
+// due, at most maxSleep. A task that would wait longer than any pause failed before the clock was turned back.
 func (q *Queue) untilDue(ctx context.Context, lane queue.Lane, now time.Time) (pause time.Duration, err error) {
 	const (
-		next = `
-			SELECT min(run_at), EXISTS (SELECT 1 FROM task WHERE state = 'later' AND lane = $1 AND attempt > 0 AND run_at > $2)
-			  FROM task WHERE state = 'later' AND lane = $1`
-		update = `
-			UPDATE task SET state = 'ready'
-			 WHERE state = 'later' AND lane = $1 AND (run_at <= $2 OR attempt > 0 AND run_at > $3)`
+		next   = `SELECT min(due_at), max(due_at) FROM task WHERE state = 'later' AND lane = $1`
+		update = `UPDATE task SET state = 'ready' WHERE state = 'later' AND lane = $1 AND (due_at <= $2 OR due_at > $3)`
 	)
-	var due sql.NullInt64
-	var tooLate bool
-	latest := now.Add(lane.LongestPause()).UnixMilli()
-	if err := q.read.QueryRowContext(ctx, next, lane, latest).Scan(&due, &tooLate); err != nil {
+	var first, last sql.NullInt64
+	if err := q.read.QueryRowContext(ctx, next, lane).Scan(&first, &last); err != nil {
 		return 0, fmt.Errorf("look for due tasks: %w", err)
 	}
-	if !due.Valid {
+	if !first.Valid {
 		return maxSleep, nil
 	}
-	if due.Int64 > now.UnixMilli() && !tooLate {
-		return min(maxSleep, time.UnixMilli(due.Int64).Sub(now)), nil
+	latest := now.Add(lane.LongestPause()).UnixMilli()
+	if first.Int64 > now.UnixMilli() && last.Int64 <= latest {
+		return min(maxSleep, time.UnixMilli(first.Int64).Sub(now)), nil
 	}
 	if _, err := q.db.ExecContext(ctx, update, lane, now.UnixMilli(), latest); err != nil {
 		return 0, fmt.Errorf("make due tasks ready: %w", err)
@@ -159,7 +153,7 @@ func (q *Queue) countWaiting(ctx context.Context, lane queue.Lane, since time.Ti
 	const count = waitingSQL + `
 		SELECT count(*) FROM (
 		       SELECT 1 FROM waiting CROSS JOIN task ON task.share = waiting.share AND lane = $1
-		        WHERE state = 'ready' AND priority < $2 AND max(run_at, enqueued_at) <= $3 LIMIT $4)`
+		        WHERE state = 'ready' AND priority < $2 AND due_at <= $3 LIMIT $4)`
 
 	if err = q.read.QueryRowContext(ctx, count, lane, queue.Background, since.UnixMilli(), limit).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count the tasks that wait: %w", err)

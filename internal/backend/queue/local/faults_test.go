@@ -75,8 +75,8 @@ func (r *rig) start(n int, h queue.Handler) {
 // insert inserts a task without telling the queue.
 func (r *rig) insert(state string, attempt int) {
 	r.Helper()
-	r.exec(`INSERT INTO task (kind, video_id, number, item, lane, tenant, endpoint, share, rank, priority, run_at, state, attempt, enqueued_at, trace)
-	        VALUES ('encode', $1, 0, '', 'encode', '', '', '', 1, 0, 0, $2, $3, 0, '')`, someVideo, state, attempt)
+	r.exec(`INSERT INTO task (kind, video_id, number, item, lane, tenant, endpoint, share, rank, priority, due_at, state, attempt, trace)
+	        VALUES ('encode', $1, 0, '', 'encode', '', '', '', 1, 0, 0, $2, $3, '')`, someVideo, state, attempt)
 }
 
 func (r *rig) exec(query string, args ...any) {

@@ -100,7 +100,6 @@ type newRow struct {
 	Share    string       `json:"share"`
 	Rank     int          `json:"rank"`
 	Priority int          `json:"priority"`
-	RunAt    int64        `json:"runAt"`
 	Trace    string       `json:"trace"`
 }
 
@@ -115,10 +114,9 @@ func rank(t queue.Task) int {
 // Enqueue implements queue.Queue. One statement inserts all tasks.
 func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) error {
 	const insert = `
-		INSERT INTO task (state, attempt, enqueued_at, kind, video_id, number, item, lane, tenant, endpoint, share, rank, priority, run_at, trace)
-		SELECT CASE WHEN value->>'runAt' > $1 THEN 'later' ELSE 'ready' END, 0, $1, value->>'kind', value->>'video',
-		       value->>'number', value->>'id', value->>'lane', value->>'tenant', value->>'endpoint', value->>'share',
-		       value->>'rank', value->>'priority', value->>'runAt', value->>'trace'
+		INSERT INTO task (state, attempt, due_at, kind, video_id, number, item, lane, tenant, endpoint, share, rank, priority, trace)
+		SELECT 'ready', 0, $1, value->>'kind', value->>'video', value->>'number', value->>'id', value->>'lane', value->>'tenant',
+		       value->>'endpoint', value->>'share', value->>'rank', value->>'priority', value->>'trace'
 		  FROM json_each($2) WHERE true ORDER BY key
 		    ON CONFLICT (video_id, kind, number, item) DO NOTHING`
 
@@ -127,7 +125,7 @@ func (q *Queue) Enqueue(ctx context.Context, tx queue.Tx, tasks ...queue.Task) e
 	}
 	rows := make([]newRow, len(tasks))
 	for i, t := range tasks {
-		rows[i] = newRow{t.Name(), t.Kind.Lane(), t.Tenant, t.Endpoint, t.Share(), rank(t), t.Priority, toMilli(t.RunAt), t.Trace}
+		rows[i] = newRow{t.Name(), t.Kind.Lane(), t.Tenant, t.Endpoint, t.Share(), rank(t), t.Priority, t.Trace}
 	}
 	list, err := jsonList(rows)
 	if err == nil {
@@ -243,7 +241,7 @@ func (q *Queue) Names(ctx context.Context, tx queue.Tx, id video.ID) ([]queue.Na
 
 // All implements queue.Queue.
 func (q *Queue) All(ctx context.Context, r queue.Reader) iter.Seq2[queue.Task, error] {
-	return attempts.All(ctx, r, `SELECT kind, video_id, number, item, tenant, endpoint, priority, run_at FROM task ORDER BY id`)
+	return attempts.All(ctx, r, `SELECT kind, video_id, number, item, tenant, endpoint, priority FROM task ORDER BY id`)
 }
 
 // Stats implements queue.Queue. A cancelled task is not counted, even if its
@@ -253,7 +251,7 @@ func (q *Queue) Stats(ctx context.Context) (map[queue.Kind]queue.Stat, error) {
 		SELECT kind,
 		       count(*) FILTER (WHERE state <> 'running'),
 		       count(*) FILTER (WHERE state = 'running'),
-		       coalesce($1 - min(max(run_at, enqueued_at)) FILTER (WHERE state <> 'running' AND run_at <= $1), 0) / 1000.0
+		       coalesce($1 - min(due_at) FILTER (WHERE state <> 'running'), 0) / 1000.0
 		  FROM task GROUP BY kind`, q.now().UnixMilli())
 }
 
@@ -289,21 +287,4 @@ func jsonList[T any](items []T) (string, error) {
 	}
 	b, err := json.Marshal(items)
 	return string(b), err
-}
-
-// toMilli converts a time for the database. It rounds up, because a task must not
-// run too early. The zero time, which means at once, is 0: due whatever the clock
-// says.
-func toMilli(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.Add(time.Millisecond - time.Nanosecond).UnixMilli()
-}
-
-func fromMilli(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
 }

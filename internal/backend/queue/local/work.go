@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxSleep is how long the dispatcher sleeps at most. Wake-ups and the next run_at
+	// maxSleep is how long the dispatcher sleeps at most. Wake-ups and the next due_at
 	// wake it in time; this bounds the delay if a clock was set or a wake-up was lost.
 	maxSleep = 2 * time.Second
 	// maxServed is for how many shares it is known when they were last served.
@@ -25,18 +25,10 @@ const (
 // Start implements queue.Queue. ctx bounds only the start; the handlers get its
 // values. Only Stop ends the work.
 func (q *Queue) Start(ctx context.Context, lanes map[queue.Lane]queue.Pool) error {
-	for lane, pool := range lanes {
-		if pool.Places < 1 {
-			return fmt.Errorf("start the queue: %d places on lane %s, want at least 1", pool.Places, lane)
-		}
-	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	switch {
-	case q.isStopping():
-		return fmt.Errorf("start the queue: %w", queue.ErrStopping)
-	case q.lanes != nil:
-		return errors.New("start the queue: it was started before")
+	if err := attempts.CheckStart(lanes, q.isStopping(), q.lanes != nil); err != nil {
+		return err
 	}
 	if err := q.reclaim(ctx); err != nil {
 		return fmt.Errorf("start the queue: %w", err)
@@ -268,11 +260,11 @@ func (q *Queue) remove(ctx context.Context, a *attempts.Attempt) error {
 	return nil
 }
 
-// retryAt makes a task run again at due. A row that Cancel has deleted meanwhile stays deleted.
+// retryAt makes a task run again at due, and not earlier. A row that Cancel has deleted meanwhile stays deleted.
 func (q *Queue) retryAt(ctx context.Context, a *attempts.Attempt, due time.Time) error {
-	const update = `UPDATE task SET state = 'later', run_at = $1, rank = max(rank, 1) WHERE id = $2`
+	const update = `UPDATE task SET state = 'later', due_at = $1, rank = max(rank, 1) WHERE id = $2`
 
-	if _, err := q.db.ExecContext(ctx, update, toMilli(due), a.Row); err != nil {
+	if _, err := q.db.ExecContext(ctx, update, due.Add(time.Millisecond).UnixMilli(), a.Row); err != nil {
 		return fmt.Errorf("schedule task %s again: %w", a.Task, err)
 	}
 	return nil

@@ -1,8 +1,6 @@
 package queuetest
 
 import (
-	"time"
-
 	"github.com/spool-video/spool/internal/backend/queue"
 )
 
@@ -17,7 +15,6 @@ func enqueueCases() []testCase {
 		{"a name whose task has ended runs again", testNameAgain},
 		{"names differ by kind, by video and by number", testNames},
 		{"smaller priorities run first and equal ones in the order enqueued", testPriority},
-		{"a task does not run before its time", testRunAt},
 		{"five hundred tasks go in at once", testMany},
 		{"all tasks are listed with what they were given, also the running ones", testAll},
 	}
@@ -105,22 +102,6 @@ func testPriority(l *lab) {
 	}
 }
 
-func testRunAt(l *lab) {
-	l.start(1)
-	due := time.Now().Add(3 * time.Second) // time enough for the others, also on a busy machine
-	late := task(queue.Purge, 0)
-	late.RunAt, late.Priority = due, -1
-	past := marker(2)
-	past.RunAt = time.Now().Add(-time.Hour)
-	l.enqueue(late, marker(1), past)
-	l.next(marker(1)).end <- nil
-	l.next(past).end <- nil
-	l.counts(1, 0)
-	if a := l.nextAttempt(late, 1); a.began.Before(due) {
-		l.Errorf("the task began %v before its time", due.Sub(a.began))
-	}
-}
-
 func testMany(l *lab) {
 	var tasks []queue.Task
 	for i := range 500 {
@@ -139,8 +120,8 @@ func testAll(l *lab) {
 	running := queue.Task{Kind: queue.Encode, Video: someVideo, Number: 7, Tenant: "acme", Priority: 3}
 	l.enqueue(running)
 	a := l.nextAttempt(running, 1)
-	later := queue.Task{Kind: queue.Purge, Video: "0198c5b6-7d5e-7c3a-9b1e-000000000002", Tenant: "", RunAt: time.Now().Add(time.Hour).Truncate(time.Millisecond)}
-	l.enqueue(later)
+	waiting := queue.Task{Kind: queue.Purge, Video: other}
+	l.enqueue(waiting)
 	var all []queue.Task
 	err := l.InTx(l.Context(), func(tx queue.Tx) error {
 		for t, err := range l.Queue.All(l.Context(), tx) {
@@ -157,8 +138,8 @@ func testAll(l *lab) {
 	if t := all[0]; t.Name() != running.Name() || t.Tenant != running.Tenant || t.Priority != running.Priority {
 		l.Errorf("listed %+v; want %+v", t, running)
 	}
-	if t := all[1]; t.Name() != later.Name() || t.RunAt.Sub(later.RunAt).Abs() > time.Minute {
-		l.Errorf("listed %+v; want %+v", t, later)
+	if t := all[1]; t.Name() != waiting.Name() || t.Tenant != "" {
+		l.Errorf("listed %+v; want %+v", t, waiting)
 	}
 	l.finish(a, nil)
 }

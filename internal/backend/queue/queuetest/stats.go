@@ -19,10 +19,8 @@ func statsCases() []testCase {
 }
 
 func testStatsByKind(l *lab) {
-	later := task(queue.Purge, 0)
-	later.RunAt = time.Now().Add(time.Hour)
 	l.start(1)
-	l.enqueue(task(queue.Encode, 0), task(queue.Encode, 1), task(queue.Encode, 2), task(queue.Audio, 0), later)
+	l.enqueue(task(queue.Encode, 0), task(queue.Encode, 1), task(queue.Encode, 2), task(queue.Audio, 0), task(queue.Purge, 0))
 	l.next(task(queue.Encode, 0))
 
 	got, err := l.Queue.Stats(l.Context())
@@ -44,10 +42,8 @@ func testStatsByKind(l *lab) {
 }
 
 func testNamesOfAVideo(l *lab) {
-	later := task(queue.Purge, 0)
-	later.RunAt = time.Now().Add(time.Hour)
 	l.start(1)
-	l.enqueue(task(queue.Encode, 0), task(queue.Encode, 7), later, marker(0))
+	l.enqueue(task(queue.Encode, 0), task(queue.Encode, 7), task(queue.Purge, 0), marker(0))
 	l.next(task(queue.Encode, 0))
 
 	var names []queue.Name
@@ -59,17 +55,20 @@ func testNamesOfAVideo(l *lab) {
 	for _, n := range names {
 		got[n]++
 	}
-	want := map[queue.Name]int{task(queue.Encode, 0).Name(): 1, task(queue.Encode, 7).Name(): 1, later.Name(): 1}
+	want := map[queue.Name]int{task(queue.Encode, 0).Name(): 1, task(queue.Encode, 7).Name(): 1, task(queue.Purge, 0).Name(): 1}
 	if diff := cmp.Diff(want, got); diff != "" {
 		l.Errorf("names differ (-want +got):\n%s", diff)
 	}
 }
 
 func testStatsOldest(l *lab) {
-	later := task(queue.Purge, 0)
-	later.RunAt = time.Now().Add(time.Hour)
+	l.start(1)
+	l.enqueue(task(queue.Purge, 0))
+	l.next(task(queue.Purge, 0)).end <- queue.RetryAfter(time.Minute, errTask)
+	l.enqueue(marker(1))
+	l.next(marker(1))
 	began := time.Now()
-	l.enqueue(task(queue.Encode, 0), later)
+	l.enqueue(task(queue.Encode, 0))
 	time.Sleep(20 * time.Millisecond) // the age itself is what is tested
 	l.enqueue(task(queue.Encode, 1))
 

@@ -15,6 +15,7 @@ func workCases() []testCase {
 		{"a handler may choose the pause before the next attempt", testRetryAfter},
 		{"a task that panics is retried", testPanic},
 		{"other tasks go on while one waits for its retry", testRetryAside},
+		{"a task that failed goes before equal ones that were enqueued after it", testRetryOrder},
 		{"a handler may enqueue what comes next", testChain},
 		{"never more than n tasks run at once", testAtMost},
 		{"two hundred tasks on four workers each run once", testEachOnce},
@@ -73,6 +74,17 @@ func testRetryAside(l *lab) {
 	l.next(task(queue.Encode, 0)).end <- errTask
 	l.finish(l.next(marker(1)), nil)
 	l.nextAttempt(task(queue.Encode, 0), 2)
+}
+
+func testRetryOrder(l *lab) {
+	l.start(1)
+	l.enqueue(task(queue.Encode, 0), task(queue.Encode, 1), task(queue.Encode, 2))
+	l.next(task(queue.Encode, 0)).end <- queue.RetryAfter(10*time.Millisecond, errTask)
+	second := l.next(task(queue.Encode, 1))
+	time.Sleep(2 * time.Second) // the first is due now
+	second.end <- nil
+	l.nextAttempt(task(queue.Encode, 0), 2).end <- nil
+	l.next(task(queue.Encode, 2)).end <- nil
 }
 
 func testChain(l *lab) {

@@ -59,15 +59,14 @@ func (q *Queue) admitLoop(ctx context.Context) {
 	}
 }
 
-// busyLanesSQL finds the lanes where there is something to do. The ORDER BY keeps PostgreSQL from reading
-// the table in the hope of an early hit.
+// busyLanesSQL finds the lanes where there is something to do. ORDER BY, min and max have PostgreSQL look at
+// the end of an index, and not read the table in the hope of an early hit.
 const busyLanesSQL = `
 	SELECT lane FROM unnest($1::text[]) AS lane
 	 WHERE (SELECT id FROM river_job WHERE queue = lane AND state = 'pending' AND priority = 1 ORDER BY args->>'share' LIMIT 1) IS NOT NULL
-	    OR EXISTS (SELECT 1 FROM river_job WHERE queue = lane AND state = 'pending' AND priority = 4 AND scheduled_at <= now())
-	    OR EXISTS (SELECT 1 FROM river_job WHERE queue = lane AND state = 'available' AND priority = 1 AND scheduled_at > now())
-	    OR lane = $2 AND EXISTS (SELECT 1 FROM river_job WHERE queue = lane AND state = 'pending' AND priority = 4
-	                                AND scheduled_at > now() + $3::interval AND attempt > 0)`
+	    OR (SELECT min(scheduled_at) FROM river_job WHERE queue = lane AND state = 'pending' AND priority = 4) <= now()
+	    OR (SELECT max(scheduled_at) FROM river_job WHERE queue = lane AND state = 'available' AND priority = 1) > now()
+	    OR lane = $2 AND (SELECT max(scheduled_at) FROM river_job WHERE queue = lane AND state = 'pending' AND priority = 4) > now() + $3::interval`
 
 // admitAll admits tasks on all lanes where there is something to do.
 func (q *Queue) admitAll(ctx context.Context) error {
@@ -90,15 +89,20 @@ func (q *Queue) admitAll(ctx context.Context) error {
 	return nil
 }
 
-// dueSQL marks the tasks whose time has come. One that failed and would wait longer than any pause was put
-// back before the database's clock was turned back. One that is available waits for nothing: a process whose
-// clock is wrong put it back when it stopped.
+// dueSQL marks the tasks whose time has come. One that would wait longer than any pause was put back before
+// the database's clock was turned back. One that is available waits for nothing: a process whose clock is wrong
+// put it back when it stopped.
 const dueSQL = `
 	UPDATE river_job SET priority = 1, scheduled_at = least(scheduled_at, now())
-	 WHERE queue = $1
-	   AND (state = 'pending' AND priority = 4 AND scheduled_at <= now()
-	        OR state = 'pending' AND priority = 4 AND scheduled_at > now() + $2::interval AND attempt > 0
-	        OR state = 'available' AND priority = 1 AND scheduled_at > now())`
+	 WHERE id = ANY (ARRAY(
+	       (SELECT id FROM river_job WHERE queue = $1 AND state = 'pending' AND priority = 4 AND scheduled_at <= now()
+	         ORDER BY scheduled_at LIMIT 1000)
+	       UNION ALL
+	       (SELECT id FROM river_job WHERE queue = $1 AND state = 'pending' AND priority = 4 AND scheduled_at > now() + $2::interval
+	         ORDER BY scheduled_at DESC LIMIT 1000)
+	       UNION ALL
+	       (SELECT id FROM river_job WHERE queue = $1 AND state = 'available' AND priority = 1 AND scheduled_at > now()
+	         ORDER BY scheduled_at DESC LIMIT 1000)))`
 
 // placesSQL counts the places on a lane, and how many of them are taken or promised.
 const placesSQL = `
@@ -118,23 +122,23 @@ const admitSQL = `
 	     SELECT args->>'share' AS share, count(*) AS tasks FROM river_job
 	      WHERE queue = $1 AND state IN ('running', 'available') GROUP BY 1
 	), candidate AS (
-	     SELECT first.id, first.urgency, first.created_at, served.at,
-	            coalesce(held.tasks, 0) + row_number() OVER (PARTITION BY waiting.share ORDER BY first.urgency, first.created_at, first.id) AS nth
+	     SELECT first.id, first.urgency, first.age, served.at,
+	            coalesce(held.tasks, 0) + row_number() OVER (PARTITION BY waiting.share ORDER BY first.urgency, first.age) AS nth
 	       FROM waiting
 	       LEFT JOIN held ON held.share = waiting.share
 	      CROSS JOIN LATERAL (
-	            SELECT id, (args->>'priority')::bigint AS urgency, created_at FROM river_job AS job
+	            SELECT id, (args->>'priority')::bigint AS urgency, coalesce((args->>'first')::bigint, id) AS age FROM river_job AS job
 	             WHERE queue = $1 AND state = 'pending' AND priority = 1 AND args->>'share' = waiting.share
 	               AND NOT EXISTS (SELECT 1 FROM river_job AS old
 	                                WHERE old.queue = $1 AND old.state = 'running' AND old.metadata ? 'cancel_attempted_at' AND old.args->>'name' = job.args->>'name')
-	             ORDER BY (args->>'priority')::bigint, created_at, id LIMIT $2) AS first
+	             ORDER BY urgency, age LIMIT $2) AS first
 	      CROSS JOIN LATERAL (
 	            SELECT max(attempted_at) AS at FROM river_job WHERE queue = $1 AND args->>'share' = waiting.share) AS served
 	)
 	UPDATE river_job SET state = 'available', scheduled_at = least(scheduled_at, now())
 	 WHERE state = 'pending' AND id IN (
 	       SELECT id FROM candidate WHERE nth <= $3
-	        ORDER BY urgency >= $4, nth, at NULLS FIRST, urgency, created_at, id LIMIT $2)`
+	        ORDER BY urgency >= $4, nth, at NULLS FIRST, urgency, age LIMIT $2)`
 
 // admit fills the free places of a lane, and wakes River's fetchers when tx commits.
 func (q *Queue) admit(ctx context.Context, tx pgx.Tx, lane queue.Lane) error {

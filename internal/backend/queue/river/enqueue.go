@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -36,7 +35,6 @@ type args struct {
 	Endpoint string       `json:"endpoint"`
 	Share    string       `json:"share"`
 	Priority int          `json:"priority"`
-	RunAt    *time.Time   `json:"runAt,omitempty"`
 	Trace    string       `json:"trace,omitempty"`
 }
 
@@ -44,26 +42,18 @@ type args struct {
 func (args) Kind() string { return jobKind }
 
 func newArgs(t queue.Task) args {
-	a := args{
+	return args{
 		Name: t.String(), Task: t.Kind, Video: t.Video, Number: t.Number, ID: t.ID, Tenant: t.Tenant, Endpoint: t.Endpoint,
 		Share: t.Share(), Priority: t.Priority, Trace: t.Trace,
 	}
-	if !t.RunAt.IsZero() {
-		a.RunAt = &t.RunAt
-	}
-	return a
 }
 
 // task returns what was enqueued.
 func (a args) task(attempt int) queue.Task {
-	t := queue.Task{
+	return queue.Task{
 		Kind: a.Task, Video: a.Video, Number: a.Number, ID: a.ID, Tenant: a.Tenant, Endpoint: a.Endpoint,
 		Priority: a.Priority, Trace: a.Trace, Attempt: attempt,
 	}
-	if a.RunAt != nil {
-		t.RunAt = *a.RunAt
-	}
-	return t
 }
 
 // live are the states of a task that waits or runs.
@@ -92,7 +82,7 @@ func (q *Queue) enqueue(ctx context.Context, tx queue.Tx, tasks []queue.Task) er
 		if n := t.Name(); !seen[n] {
 			seen[n] = true
 			videos = append(videos, t.Video)
-			jobs = append(jobs, q.job(t))
+			jobs = append(jobs, newJob(t))
 		}
 	}
 	if err := lockVideos(ctx, tx, videos...); err != nil {
@@ -104,16 +94,12 @@ func (q *Queue) enqueue(ctx context.Context, tx queue.Tx, tasks []queue.Task) er
 	})
 }
 
-// job returns the job of a task. RunAt is of this machine's clock.
-func (q *Queue) job(t queue.Task) river.InsertManyParams {
-	o := &river.InsertOpts{
+// newJob returns the job of a task.
+func newJob(t queue.Task) river.InsertManyParams {
+	return river.InsertManyParams{Args: newArgs(t), InsertOpts: &river.InsertOpts{
 		Queue: string(t.Kind.Lane()), MaxAttempts: endless, Pending: true,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live},
-	}
-	if pause := time.Until(t.RunAt); pause > 0 {
-		o.ScheduledAt, o.Priority = q.time.Now().Add(pause), 4
-	}
-	return river.InsertManyParams{Args: newArgs(t), InsertOpts: o}
+	}}
 }
 
 // videoLocks is the class of our advisory locks on videos.

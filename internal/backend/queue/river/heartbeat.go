@@ -171,8 +171,9 @@ const rescueSQL = `
 	     UPDATE river_job SET state = 'discarded', finalized_at = now() FROM lost WHERE river_job.id = lost.id
 	     RETURNING river_job.*
 	)
-	INSERT INTO river_job (state, attempt, created_at, args, kind, max_attempts, queue, unique_key, unique_states)
-	SELECT 'available', greatest(attempt - 1, 0), created_at, args, kind, max_attempts, queue, unique_key, unique_states
+	INSERT INTO river_job (state, attempt, args, kind, max_attempts, queue, unique_key, unique_states)
+	SELECT 'available', greatest(attempt - 1, 0), args || jsonb_build_object('first', coalesce(args->'first', to_jsonb(id))),
+	       kind, max_attempts, queue, unique_key, unique_states
 	  FROM closed WHERE NOT metadata ? 'cancel_attempted_at'`
 
 // rescue makes the tasks of dead processes available.

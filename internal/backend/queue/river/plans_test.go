@@ -1,7 +1,7 @@
 package river
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,39 +13,16 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// A process whose clock is wrong means the same pause as one whose clock is right.
-func TestRunAtIsByTheClockOfTheEnqueuer(t *testing.T) {
-	t.Parallel()
-	for _, skew := range []time.Duration{0, 7 * time.Minute, -7 * time.Minute} {
-		q := &Queue{time: &databaseTime{}}
-		q.time.ahead.Store(int64(skew))
-		later := q.job(queue.Task{RunAt: time.Now().Add(time.Minute)}).InsertOpts
-		if got := later.ScheduledAt.Sub(time.Now().Add(skew)); (got-time.Minute).Abs() > time.Second || later.Priority != 4 {
-			t.Errorf("with a database %v ahead a task in a minute is due in %v", skew, got)
-		}
-		if past := q.job(queue.Task{RunAt: time.Now().Add(-time.Second)}).InsertOpts; !past.ScheduledAt.IsZero() || past.Priority != 0 {
-			t.Errorf("with a database %v ahead a task of the past is due at %v", skew, past.ScheduledAt)
-		}
-	}
-}
-
 // What happens for every task must not read the tasks that wait.
 func TestStatementsUseTheirIndexes(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
-	st, err := store.OpenPostgres(ctx, pgtest.Fresh(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	q, err := Open(ctx, st, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	st, q := openFresh(t)
 	if q.heartbeat != 5*time.Second || q.lostAfter != 15*time.Second {
 		t.Errorf("by default a worker is lost after %v with heartbeats every %v, want 15s and 5s", q.lostAfter, q.heartbeat)
 	}
-	fill(t, st, q, 5000)
+	fill(t, st, q, 10_000)
+	exec(t, st, `UPDATE river_job SET priority = 4, scheduled_at = now() + interval '30 s' WHERE id % 2 = 0`)
+	exec(t, st, `VACUUM ANALYZE river_job`)
 	for _, tt := range []struct {
 		name, statement string
 		args            []any
@@ -64,7 +41,60 @@ func TestStatementsUseTheirIndexes(t *testing.T) {
 	}
 }
 
-// fill enqueues n tasks of five tenants and has PostgreSQL take notice.
+// A task that is put back as a new job while Cancel waits for the lock of the old one is cancelled, too.
+func TestCancelFindsWhatIsPutBackMeanwhile(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	st, q := openFresh(t)
+	fill(t, st, q, 1)
+	exec(t, st, `UPDATE river_job SET state = 'running'`)
+	tx, err := st.Pool().Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tag, err := tx.Exec(ctx, putBackSQL, 1, time.Second, true); err != nil || tag.RowsAffected() != 1 {
+		t.Fatalf("put back %d tasks, %v; want one", tag.RowsAffected(), err)
+	}
+	cancelled := make(chan error, 1)
+	go func() {
+		cancelled <- st.InTx(ctx, func(tx *store.Tx) error { return q.Cancel(ctx, tx, "0") })
+	}()
+	for waits := false; !waits; time.Sleep(5 * time.Millisecond) {
+		err := st.Pool().QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'transactionid')`).Scan(&waits)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(tx.Commit(ctx), <-cancelled); err != nil {
+		t.Fatal(err)
+	}
+	if stats, err := q.Stats(ctx); err != nil || len(stats) != 0 {
+		t.Errorf("stats %+v, %v; want no task left", stats, err)
+	}
+}
+
+func openFresh(t testing.TB) (*store.Store, *Queue) {
+	t.Helper()
+	st, err := store.OpenPostgres(t.Context(), pgtest.Fresh(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	q, err := Open(t.Context(), st, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st, q
+}
+
+func exec(t testing.TB, st *store.Store, statement string) {
+	t.Helper()
+	if _, err := st.Pool().Exec(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fill enqueues n tasks of five tenants.
 func fill(t testing.TB, st *store.Store, q *Queue, n int) {
 	t.Helper()
 	var tasks []queue.Task
@@ -76,9 +106,6 @@ func fill(t testing.TB, st *store.Store, q *Queue, n int) {
 	}
 	err := st.InTx(t.Context(), func(tx *store.Tx) error { return q.Enqueue(t.Context(), tx, tasks...) })
 	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := st.Pool().Exec(context.WithoutCancel(t.Context()), `ANALYZE river_job`); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -13,9 +13,9 @@
 // advisory lock makes processes take turns.
 //
 // A task that failed is pending, too, until its pause is over and a place is free.
-// River's own retry would make it available as soon as the pause is over, even
-// before tenants that wait for longer, and would end it after 32,000 attempts. Until a task is due, its
-// job has River's priority 4, so that admissions do not read it; then it has 1.
+// River's own retry would make it available as soon as the pause is over, even before
+// tenants that wait for longer, and would end it after 32,000 attempts. Until a task
+// is due, its job has River's priority 4, so that admissions do not read it; then 1.
 //
 // # Dead workers
 //

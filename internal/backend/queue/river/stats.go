@@ -23,10 +23,9 @@ func (q *Queue) Names(ctx context.Context, tx queue.Tx, id video.ID) ([]queue.Na
 // All implements queue.Queue.
 func (q *Queue) All(ctx context.Context, r queue.Reader) iter.Seq2[queue.Task, error] {
 	return attempts.All(ctx, r, `
-		SELECT args->>'kind', args->>'video', (args->>'number')::int, args->>'id', args->>'tenant', args->>'endpoint', (args->>'priority')::int,
-		       CASE WHEN scheduled_at > now() THEN (extract(epoch FROM scheduled_at) * 1000)::bigint ELSE 0 END
+		SELECT args->>'kind', args->>'video', (args->>'number')::int, args->>'id', args->>'tenant', args->>'endpoint', (args->>'priority')::int
 		  FROM river_job
-		 WHERE finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at' ORDER BY created_at, id`)
+		 WHERE finalized_at IS NULL AND NOT metadata ? 'cancel_attempted_at' ORDER BY coalesce((args->>'first')::bigint, id)`)
 }
 
 // WaitIdle implements queue.Queue for all machines: it polls the database.

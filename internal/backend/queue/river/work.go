@@ -32,18 +32,10 @@ var errLost = fmt.Errorf("this process was cut off: %w", queue.ErrCancelled)
 // Start implements queue.Queue. ctx bounds only the start; the handlers get its
 // values. Only Stop ends the work.
 func (q *Queue) Start(ctx context.Context, lanes map[queue.Lane]queue.Pool) error {
-	for lane, pool := range lanes {
-		if pool.Places < 1 {
-			return fmt.Errorf("start the queue: %d places on lane %s, want at least 1", pool.Places, lane)
-		}
-	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	switch {
-	case q.stopping:
-		return fmt.Errorf("start the queue: %w", queue.ErrStopping)
-	case q.lanes != nil:
-		return errors.New("start the queue: it was started before")
+	if err := attempts.CheckStart(lanes, q.stopping, q.lanes != nil); err != nil {
+		return err
 	}
 	if err := q.start(ctx, lanes); err != nil {
 		return fmt.Errorf("start the queue: %w", err)
@@ -193,16 +185,16 @@ func (q *Queue) result(ctx context.Context, job *river.Job[args], a *attempts.At
 // putBackSQL has the task of a job wait for $2, as a new job: River completes the old one when Work returns,
 // but writes nothing if it is closed. A job that was cancelled, or that others have closed, stays as it is. While
 // an attempt runs, no other one is at the same job. The count of attempts stays below the 32,000 after which River
-// would end the task.
+// would end the task. The argument 'first' is the id of the task's first job, and keeps its place in the order.
 const putBackSQL = `
 	WITH closed AS (
 	     UPDATE river_job SET state = 'discarded', finalized_at = now()
 	      WHERE id = $1 AND state = 'running' AND NOT metadata ? 'cancel_attempted_at'
 	     RETURNING *
 	)
-	INSERT INTO river_job (state, priority, scheduled_at, attempt, created_at, args, kind, max_attempts, queue, unique_key, unique_states)
+	INSERT INTO river_job (state, priority, scheduled_at, attempt, args, kind, max_attempts, queue, unique_key, unique_states)
 	SELECT 'pending', 4, now() + $2::interval, least(CASE WHEN $3 THEN attempt ELSE attempt - 1 END, max_attempts - 2),
-	       created_at, args, kind, max_attempts, queue, unique_key, unique_states
+	       args || jsonb_build_object('first', coalesce(args->'first', to_jsonb(id))), kind, max_attempts, queue, unique_key, unique_states
 	  FROM closed`
 
 // putBack has a task wait for a pause, and then for a place. If the database refuses, River makes it available

@@ -16,8 +16,9 @@ CREATE TABLE queue_worker (
 
 -- Cancel looks for all tasks of a video.
 CREATE INDEX queue_job_video ON river_job ((args->>'video')) WHERE finalized_at IS NULL;
--- The shares that wait on a lane, and the first tasks of each. River's priority is 1 when a task is due.
-CREATE INDEX queue_job_waiting ON river_job (queue, (args->>'share'), ((args->>'priority')::bigint), created_at, id)
+-- The shares that wait on a lane, and the first tasks of each. River's priority is 1 when a task is due. A task
+-- that was put back is a new job, which knows its first one.
+CREATE INDEX queue_job_waiting ON river_job (queue, (args->>'share'), ((args->>'priority')::bigint), coalesce((args->>'first')::bigint, id))
     WHERE state = 'pending' AND priority = 1;
 -- When a share was last served.
 CREATE INDEX queue_job_served ON river_job (queue, (args->>'share'), attempted_at) WHERE attempted_at IS NOT NULL;
