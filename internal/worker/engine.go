@@ -15,17 +15,15 @@ type Engine struct {
 	*encode.Encoder
 }
 
-// OpenEngine finds ffmpeg and an encoder that works here. Plans are made for the
-// quality of cfg, within the limits of sizes.
-func OpenEngine(ctx context.Context, tools ffmpeg.Config, cfg encode.Config, sizes plan.SizeLimits) (Engine, error) {
+// OpenEngine finds ffmpeg and an encoder that works here.
+func OpenEngine(ctx context.Context, tools ffmpeg.Config, plans plan.Config, encodes encode.Config) (Engine, error) {
 	run, err := ffmpeg.New(ctx, tools)
 	if err != nil {
 		return Engine{}, err
 	}
-	encoder, err := encode.New(ctx, run, cfg)
+	encoder, err := encode.New(ctx, run, encodes)
 	if err != nil {
 		return Engine{}, err
 	}
-	inspector := plan.NewInspector(probe.New(run, probe.Config{}), plan.Config{Quality: cfg.Quality, Sizes: sizes})
-	return Engine{Inspector: inspector, Encoder: encoder}, nil
+	return Engine{Inspector: plan.NewInspector(probe.New(run, probe.Config{}), plans), Encoder: encoder}, nil
 }

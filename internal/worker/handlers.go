@@ -177,7 +177,7 @@ func join(ctx context.Context, path string, parts *pipeline.ChunkFiles, timing m
 		return mp4.Summary{}, fmt.Errorf("assemble: %w", err)
 	}
 	defer f.Close()
-	sum, err := mp4.AssembleTimed(cancellableFile{ctx, f}, inputs(parts.Chunks), inputs(parts.Audio), timing)
+	sum, err := mp4.Assemble(cancellableFile{ctx, f}, inputs(parts.Chunks), inputs(parts.Audio), timing)
 	if err != nil {
 		return mp4.Summary{}, fmt.Errorf("assemble: %w", err)
 	}

@@ -72,7 +72,7 @@ func newBenchWith(t *testing.T, tools ffmpeg.Config, blobs blob.Store) *bench {
 		AbandonedAfter: time.Hour, MeasureQuality: true,
 	}, servicetest.Parts{Store: st, Queue: b.queue, Blobs: blobs, Log: log})
 	b.must(err)
-	engine, err := OpenEngine(t.Context(), tools, encode.Config{Threads: 1}, plan.DefaultSizes)
+	engine, err := OpenEngine(t.Context(), tools, plan.Config{}, encode.Config{Threads: 1})
 	b.must(err)
 	b.work, err = New(Services{Tasks: b.Tasks, Files: b.Files, Cleaner: b.Cleaner}, engine, filepath.Join(b.dir, "scratch"), log, m)
 	b.must(err)

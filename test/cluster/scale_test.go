@@ -98,7 +98,7 @@ func videoWith(t *testing.T, workers int, whole string) effort {
 // oneChunk makes the video without cutting it, and returns its frames.
 func oneChunk(t *testing.T, source string) string {
 	t.Helper()
-	tools, err := worker.OpenEngine(t.Context(), ffmpeg.Config{}, encode.Config{Threads: 2, Quality: video.Fast}, plan.DefaultSizes)
+	tools, err := worker.OpenEngine(t.Context(), ffmpeg.Config{}, plan.Config{Quality: video.Fast}, encode.Config{Threads: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,7 @@ func assemble(film string, pictures []string, sound string) (time.Duration, erro
 		return 0, err
 	}
 	defer f.Close()
-	sum, err := mp4.Assemble(f, pieces, heard, 0)
+	sum, err := mp4.Assemble(f, pieces, heard, mp4.Timing{})
 	if err != nil {
 		return 0, fmt.Errorf("assemble: %w", err)
 	}

@@ -105,7 +105,7 @@ func examineAll(mode sandbox.Mode, orders io.Reader, verdicts io.Writer) error {
 	if err != nil {
 		return err
 	}
-	tools, err := worker.OpenEngine(ctx, ffmpeg.Config{FFmpeg: os.Getenv(ffmpegVariable), StallTimeout: stall, Sandbox: box}, encode.Config{Threads: 1}, plan.DefaultSizes)
+	tools, err := worker.OpenEngine(ctx, ffmpeg.Config{FFmpeg: os.Getenv(ffmpegVariable), StallTimeout: stall, Sandbox: box}, plan.Config{}, encode.Config{Threads: 1})
 	if err != nil {
 		return err
 	}

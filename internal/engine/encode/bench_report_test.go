@@ -57,7 +57,7 @@ func (r *report) write(b *testing.B, path string) {
 		"## What comes out\n\n"+
 		"kbit/s of each file, audio included, and in brackets the SSIM (brightness) against the frames that went into the encoder.\n\n"+
 		"| video | source | kbit/s | %s |\n|---|---|---|---|---|---|---|---|---|\n%s\n",
-		r.tools.run.Version(), r.tools.Encoder.threads, *benchSeconds, r.tools.Encoder.encoder.name, r.tools.Encoder.quality, *benchRounds,
+		r.tools.run.Version(), r.tools.Encoder.threads, *benchSeconds, r.tools.Encoder.encoder.name, *benchQuality, *benchRounds,
 		strings.Join(r.costs, "\n"), joinNames(" | "), strings.Join(r.films, "\n"))
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		b.Fatal(err)

@@ -57,9 +57,7 @@ func (c cost) mean(d cost) cost {
 func BenchmarkEngine(b *testing.B) {
 	tools := newEngine(b)
 	tools.Encoder.threads = runtime.GOMAXPROCS(0)
-	quality := video.Quality(*benchQuality)
-	tools.Encoder.quality = quality
-	tools.Inspector = plan.NewInspector(probe.New(tools.run, probe.Config{}), plan.Config{Quality: quality})
+	tools.Inspector = plan.NewInspector(probe.New(tools.run, probe.Config{}), plan.Config{Quality: video.Quality(*benchQuality)})
 	report := &report{tools: tools}
 	for _, source := range benchClips(b) {
 		name := strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))
@@ -219,7 +217,7 @@ func (e *bench) assemble(path string, pieces []string, sound string) {
 	f, err := os.Create(path)
 	e.check(err)
 	defer f.Close()
-	_, err = mp4.Assemble(f, all, audio, 0)
+	_, err = mp4.Assemble(f, all, audio, mp4.Timing{})
 	e.check(err)
 }
 

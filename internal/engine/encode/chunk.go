@@ -151,7 +151,7 @@ func checkFile(path string, codec video.Codec, want *video.Rendition, length tim
 		return Output{}, err
 	}
 	out := Output{Path: path, Size: info.Size()}
-	track, err := mp4.InspectWithin(mp4.Input{ReaderAt: f, Size: info.Size()}, mp4.TablesFor(length))
+	track, err := mp4.Inspect(mp4.Input{ReaderAt: f, Size: info.Size()}, mp4.TablesFor(length))
 	if errors.Is(err, mp4.ErrNoFrames) {
 		return out, nil
 	}

@@ -119,7 +119,7 @@ func joinChunks(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan) s
 		pieces = append(pieces, mp4.Input{ReaderAt: bytes.NewReader(b), Size: int64(len(b))})
 	}
 	var film bytes.Buffer
-	if _, err := mp4.Assemble(&film, pieces, nil, 0); err != nil {
+	if _, err := mp4.Assemble(&film, pieces, nil, mp4.Timing{}); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "video.mp4")

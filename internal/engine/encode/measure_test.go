@@ -52,7 +52,7 @@ func finished(t testing.TB, tools *engine, job ffmpeg.Job, names ...video.Name) 
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if _, err := mp4.Assemble(f, pieces, nil, 0); err != nil {
+		if _, err := mp4.Assemble(f, pieces, nil, mp4.Timing{}); err != nil {
 			t.Fatal(err)
 		}
 		films = append(films, RenditionFile{Path: path, Rendition: i})

@@ -43,7 +43,7 @@ func (enc *Encoder) firstThatWorks(ctx context.Context, candidates []codecEncode
 		case ctx.Err() != nil:
 			return codecEncoder{}, context.Cause(ctx)
 		case err == nil:
-			enc.log.InfoContext(ctx, "encoder chosen", "encoder", e.name, "quality", enc.quality)
+			enc.log.InfoContext(ctx, "encoder chosen", "encoder", e.name)
 			return e, nil
 		case e.accelerator != Software:
 			enc.log.WarnContext(ctx, "this hardware encoder does not work here", "encoder", e.name, "err", err)

@@ -22,6 +22,17 @@ type Summary struct {
 // copyBuffer is how much of each track is read at once.
 const copyBuffer = 256 << 10
 
+// Timing is what is known of a video before all of its chunks are there.
+type Timing struct {
+	// Length is when the last frame ends at the latest; 0 means unknown. No chunk file
+	// says how long its last frame is shown; it is taken to be as long as the one before.
+	Length time.Duration
+	// Delay is how many ticks before its time a frame is decoded. 0 means as few as
+	// possible, which depends on all frames. If it is too short, some frames are
+	// decoded later than they are shown, which not every player likes.
+	Delay int64
+}
+
 // Assemble writes one rendition file to w: the frames of all chunk files in
 // order and the pieces of the audio, if there are any. The same inputs always
 // give the same bytes.
@@ -30,25 +41,7 @@ const copyBuffer = 256 << 10
 // two frames may have the same presentation time. A chunk file without frames
 // adds nothing. The presentation times stay exactly what the edit lists of the
 // chunk files make them.
-//
-// No chunk file says how long the last frame is shown; it is taken to be as long
-// as the one before. It ends at length at the latest, unless length is 0, which
-// means unknown.
-func Assemble(w io.Writer, chunks []Input, audio []Input, length time.Duration) (Summary, error) {
-	return AssembleTimed(w, chunks, audio, Timing{Length: length})
-}
-
-// Timing is what is known of a video before all of its chunks are there.
-type Timing struct {
-	Length time.Duration // see Assemble
-	// Delay is how many ticks before its time a frame is decoded. 0 means as few as
-	// possible, which depends on all frames. If it is too short, some frames are
-	// decoded later than they are shown, which not every player likes.
-	Delay int64
-}
-
-// AssembleTimed is Assemble for a video whose segments were played before.
-func AssembleTimed(w io.Writer, chunks []Input, audio []Input, timing Timing) (Summary, error) {
+func Assemble(w io.Writer, chunks []Input, audio []Input, timing Timing) (Summary, error) {
 	video, err := newVideoTrack(chunks, timing)
 	if err != nil {
 		return Summary{}, fmt.Errorf("join the video: %w", err)

@@ -156,7 +156,7 @@ func TestAssembleIsDeterministic(t *testing.T) {
 	sound := open(t, makeAudio(t, 0, 6))
 	var a, b bytes.Buffer
 	for _, w := range []io.Writer{&a, &b} {
-		if _, err := Assemble(w, pieces, []Input{sound}, 0); err != nil {
+		if _, err := Assemble(w, pieces, []Input{sound}, Timing{}); err != nil {
 			t.Fatal(err)
 		}
 	}

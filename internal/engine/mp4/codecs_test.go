@@ -29,7 +29,7 @@ func TestChunkFilesOfOtherCodecs(t *testing.T) {
 			for _, b := range [][2]int64{{0, 2 * scale}, {2 * scale, 4 * scale}, {4 * scale, end}} {
 				paths = append(paths, encodeWith(t, source, b[0], b[1], c.args))
 			}
-			track, err := Inspect(open(t, paths[1]))
+			track, err := Inspect(open(t, paths[1]), maxMoov)
 			if err != nil || track.Codec != c.entry || track.Width != 160 || track.FirstPTS < 2*scale {
 				t.Fatalf("Inspect = %+v, %v; want %s of 160 pixels from 2 s on", track, err, c.entry)
 			}
@@ -71,7 +71,7 @@ func TestChunkFilesOfTwoCodecsAreNoVideo(t *testing.T) {
 	t.Parallel()
 	source := makeSource(t, false)
 	first, second := encode(t, source, 0, 2*scale), encodeWith(t, source, 2*scale, end, codecs[0].args)
-	_, err := Assemble(io.Discard, openAll(t, []string{first, second}), nil, 0)
+	_, err := Assemble(io.Discard, openAll(t, []string{first, second}), nil, Timing{})
 	if want := `its codec is "hvc1", but "avc1" in the chunks before`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Assemble = %v, want %q", err, want)
 	}
@@ -92,7 +92,7 @@ func TestACodecNeedsItsOwnSetup(t *testing.T) {
 			"under a strange name":    {c.entry, "vp09"},
 		} {
 			b := bytes.ReplaceAll(raw, []byte(swap[0]), []byte(swap[1]))
-			if _, err := Inspect(Input{bytes.NewReader(b), int64(len(b))}); err == nil {
+			if _, err := Inspect(Input{bytes.NewReader(b), int64(len(b))}, maxMoov); err == nil {
 				t.Errorf("%s %s was accepted", c.entry, name)
 			}
 		}

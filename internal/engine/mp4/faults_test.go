@@ -39,7 +39,7 @@ func TestAssembleRefusesWhatDoesNotFit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Assemble(io.Discard, tt.pieces, oneOrNone(tt.audio), 0)
+			_, err := Assemble(io.Discard, tt.pieces, oneOrNone(tt.audio), Timing{})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Assemble = %v, want an error with %q", err, tt.want)
 			}
@@ -64,7 +64,7 @@ func TestAChunkFileWithoutFramesAddsNothing(t *testing.T) {
 	t.Parallel()
 	source := makeSource(t, false)
 	paths := []string{encode(t, source, 0, 2*scale), encodeNothing(t, source), encode(t, source, 4*scale, end)}
-	if _, err := Inspect(open(t, paths[1])); !errors.Is(err, ErrNoFrames) {
+	if _, err := Inspect(open(t, paths[1]), maxMoov); !errors.Is(err, ErrNoFrames) {
 		t.Errorf("Inspect = %v, want ErrNoFrames", err)
 	}
 	film, s := assemble(t, openAll(t, paths), nil)
@@ -90,7 +90,7 @@ func TestAssembleReportsWriteErrors(t *testing.T) {
 	t.Parallel()
 	piece := open(t, encode(t, makeSource(t, false), 0, end))
 	for _, n := range []int{0, int(piece.Size) - 1000} {
-		if _, err := Assemble(&failingWriter{n}, []Input{piece}, nil, 0); !errors.Is(err, errFull) {
+		if _, err := Assemble(&failingWriter{n}, []Input{piece}, nil, Timing{}); !errors.Is(err, errFull) {
 			t.Errorf("Assemble on a disk with %d bytes = %v, want %v", n, err, errFull)
 		}
 	}
@@ -100,7 +100,7 @@ func TestInspect(t *testing.T) {
 	t.Parallel()
 	source := makeSource(t, false)
 	path := encode(t, source, 2*scale, 4*scale, "-g", "24")
-	got, err := Inspect(open(t, path))
+	got, err := Inspect(open(t, path), maxMoov)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestInspect(t *testing.T) {
 		t.Errorf("Inspect = %+v, want %+v", got, want)
 	}
 
-	sound, err := Inspect(open(t, makeAudio(t, 0, 1)))
+	sound, err := Inspect(open(t, makeAudio(t, 0, 1)), maxMoov)
 	if err != nil || sound.Codec != "mp4a" || sound.Timescale != 48000 || sound.FirstPTS != -1024 {
 		t.Errorf("Inspect of audio = %+v, %v; want mp4a at 48000 with 1024 samples of priming", sound, err)
 	}
@@ -125,7 +125,7 @@ func TestDamagedChunkFilesAreErrors(t *testing.T) {
 	t.Parallel()
 	raw := tinyChunkFile(t)
 	for n := range raw {
-		if _, err := Inspect(Input{bytes.NewReader(raw[:n]), int64(n)}); err == nil {
+		if _, err := Inspect(Input{bytes.NewReader(raw[:n]), int64(n)}, maxMoov); err == nil {
 			t.Fatalf("Inspect of the first %d of %d bytes succeeded", n, len(raw))
 		}
 	}
@@ -154,17 +154,17 @@ func tinyChunkFile(t testing.TB) []byte {
 // probe does with a file all that can be done with one.
 func probe(raw []byte) {
 	p := Input{bytes.NewReader(raw), int64(len(raw))}
-	_, _ = Inspect(p)
+	_, _ = Inspect(p, maxMoov)
 	_ = Verify(p, Summary{})
 	cutUp(raw)
 	var film bytes.Buffer
-	s, err := Assemble(&film, []Input{p}, nil, 0)
+	s, err := Assemble(&film, []Input{p}, nil, Timing{})
 	if err == nil {
 		if err := Verify(Input{bytes.NewReader(film.Bytes()), int64(film.Len())}, s); err != nil {
 			panic(fmt.Sprintf("a rendition that was assembled is not valid: %v", err))
 		}
 	}
-	_, _ = Assemble(io.Discard, []Input{p}, []Input{p}, 0)
+	_, _ = Assemble(io.Discard, []Input{p}, []Input{p}, Timing{})
 }
 
 // cutUp reads the index of a rendition and makes every segment of it.
@@ -202,7 +202,7 @@ func FuzzIndex(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x08moov"))
 	piece := tinyChunkFile(f)
 	var film bytes.Buffer
-	if _, err := Assemble(&film, []Input{{bytes.NewReader(piece), int64(len(piece))}}, nil, 0); err != nil {
+	if _, err := Assemble(&film, []Input{{bytes.NewReader(piece), int64(len(piece))}}, nil, Timing{}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(film.Bytes())

@@ -129,7 +129,7 @@ func write(t testing.TB, pieces []Input, sound *Input) (path string, s Summary) 
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, err = Assemble(f, pieces, oneOrNone(sound), 0)
+	s, err = Assemble(f, pieces, oneOrNone(sound), Timing{})
 	if err != nil {
 		t.Fatalf("Assemble: %v", err)
 	}

@@ -83,7 +83,7 @@ func TestAVideoOfMoreThanFourGiBHasWideOffsets(t *testing.T) {
 	like := tinyChunkFile(t)
 	pieces := []Input{fakeChunkFile(t, like, 0, frames, size), fakeChunkFile(t, like, frames*512, frames, size)}
 	var k keeper
-	s, err := Assemble(&k, pieces, nil, 0)
+	s, err := Assemble(&k, pieces, nil, Timing{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func BenchmarkAssemble(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := Assemble(out, pieces, nil, 0); err != nil {
+		if _, err := Assemble(out, pieces, nil, Timing{}); err != nil {
 			b.Fatal(err)
 		}
 		if err := out.Close(); err != nil {
@@ -205,7 +205,7 @@ func BenchmarkTables(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Assemble(io.Discard, pieces, nil, 0); err != nil {
+		if _, err := Assemble(io.Discard, pieces, nil, Timing{}); err != nil {
 			b.Fatal(err)
 		}
 	}

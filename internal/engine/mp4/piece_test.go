@@ -53,7 +53,7 @@ func growsInto(t *testing.T, chunks, audio []Input, timing Timing) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	sum, err := AssembleTimed(f, chunks, audio, timing)
+	sum, err := Assemble(f, chunks, audio, timing)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func growsInto(t *testing.T, chunks, audio []Input, timing Timing) {
 // cutAudio cuts an audio track before some packets.
 func cutAudio(t *testing.T, whole Input, borders ...int) []Input {
 	t.Helper()
-	track, err := Inspect(whole)
+	track, err := Inspect(whole, maxMoov)
 	if err != nil {
 		t.Fatal(err)
 	}

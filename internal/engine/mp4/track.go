@@ -24,12 +24,9 @@ type Track struct {
 
 // Inspect reads the tables of a chunk file and checks them against each other
 // and against the file's size. It does not look at the media itself. A file
-// without frames is ErrNoFrames.
-func Inspect(p Input) (Track, error) { return InspectWithin(p, maxMoov) }
-
-// InspectWithin does the same, but reads no tables of more than most bytes; see
-// TablesFor.
-func InspectWithin(p Input, most int64) (Track, error) {
+// without frames is ErrNoFrames, one with tables of more than most bytes
+// ErrTooLarge; see TablesFor.
+func Inspect(p Input, most int64) (Track, error) {
 	t, err := readSingle(p, most)
 	if err != nil {
 		return Track{}, err
