@@ -117,8 +117,8 @@ type Rendition struct {
 	MaxResolution Name    `json:"maxResolution,omitempty"`
 	MaxUpscale    float64 `json:"maxUpscale,omitempty"`
 	// CRF is the quality setting of its encoder, by codec. It is decided once, before
-	// anything is encoded, so that all chunks look alike wherever they are made. Plans
-	// of earlier versions have none: they use the usual setting for the size.
+	// anything is encoded, so that all chunks look alike wherever they are made.
+	// Hardware has none.
 	CRF map[Codec]float64 `json:"crf,omitempty"`
 	// Shift is by how much CRF of H.264 is higher than usual, because of how the
 	// picture of this video compresses. It is 0 where nothing was measured.
@@ -161,9 +161,6 @@ type Audio struct {
 	Codec    string `json:"codec"`
 	Channels int    `json:"channels"`
 	Bitrate  int    `json:"bitrate"` // of the output, bits per second
-	// FullMono keeps the level of a single channel. Plans of earlier versions lack it, so that
-	// all pieces of their audio are equally loud.
-	FullMono bool `json:"fullMono,omitempty"`
 	// Early is how much of the audio comes before the first frame, and is left
 	// out. Less than half a second is not reported.
 	Early time.Duration `json:"early,omitempty"`

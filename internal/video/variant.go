@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 // Variant is a resolution in another codec than H.264. It is made after the video
@@ -189,15 +188,6 @@ func (v *Video) WithoutStrayVariants() ([]File, bool) {
 	}
 	kept := slices.DeleteFunc(append([]File{}, v.Files...), func(f File) bool { return f.Kind == VariantKind && !has(f) })
 	return kept, len(kept) < len(v.Files)
-}
-
-// HasResolutionOf reports whether v has the resolution of the file of a variant. The codec may be
-// unknown, since newer versions may have more codecs. Versions without variants delete a resolution
-// and leave the file in the list.
-func (v *Video) HasResolutionOf(f File) bool {
-	return slices.ContainsFunc(v.Resolutions, func(r Resolution) bool {
-		return r.Status != Fail && strings.HasSuffix(f.Name, VariantFile("", r.Name))
-	})
 }
 
 // AwaitsVariant reports whether a file belongs to a variant that is still to be made.

@@ -51,7 +51,7 @@ func ParseID(field, s string) (ID, error) {
 type Video struct {
 	ID          ID
 	Tenant      Tenant
-	KeyID       string // of the API key that created it; "" for videos of older versions
+	KeyID       string // of the API key that created it
 	Filename    string // a label chosen by the client; never part of a path
 	Title       string // for people; a video without one of its own has its DefaultTitle
 	ContentType string // the Content-Type that the upload must have

@@ -76,7 +76,7 @@ const fullMono = "volume=volume='if(eq(nb_channels,1),sqrt(2),1)':precision=floa
 // audioGraph joins the audio filters, labelled [a].
 func audioGraph(p *video.Plan) string {
 	source := fmt.Sprintf("[0:%d]%s", p.Audio.Stream, audioClock(p))
-	if p.Audio.FullMono {
+	if p.Audio.Channels == 1 {
 		source += "," + fullMono
 	}
 	steady := fmt.Sprintf("aresample=%d:async=1:first_pts=0,aformat=channel_layouts=stereo", sampleRate)

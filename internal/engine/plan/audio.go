@@ -25,7 +25,7 @@ func joinClocks(f *probe.Result, stream probe.Stream, track *probe.Stream) (jump
 		audioJumps = realJumps(f.Timelines[track.Index].Jumps(), audioBase, ffmpeg.ClockLeaps(f.Format.Name))
 		audio = &video.Audio{Stream: track.Index, Codec: track.Codec, Channels: track.Channels, Bitrate: 128_000}
 		if audio.Channels == 1 {
-			audio.Bitrate, audio.FullMono = 96_000, true
+			audio.Bitrate = 96_000
 		}
 	}
 	for _, shift := range jumpShifts(videoJumps, tb, audioJumps, audioBase) {

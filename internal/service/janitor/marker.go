@@ -61,7 +61,7 @@ func (m *Marker) Moved(ctx context.Context) (bool, error) {
 	return before != "" && before != place, err
 }
 
-// read returns the place that a marker names; "" if an older version has written it.
+// read returns the place that a marker names; "" if the marker is gone, or names none.
 func (m *Marker) read(ctx context.Context, key string) (string, error) {
 	const longest = 1000
 	o, err := m.blobs.Open(ctx, key)

@@ -91,8 +91,8 @@ func (f File) Pending(v video.Video) bool {
 // Kept reports whether this file of a video is kept. Files of a failed resolution are not.
 func (f File) Kept(v video.Video) bool {
 	if f.Listed != "" {
-		file, has := v.File(f.Listed)
-		return has && (file.Kind != video.VariantKind || v.HasResolutionOf(file))
+		_, has := v.File(f.Listed)
+		return has
 	}
 	r, has := f.resolution(v)
 	return has && r.Status != video.Fail

@@ -41,15 +41,11 @@ const retrySlot = 5 * time.Second
 // enter takes a slot for the file of a video, until leave is called. A later request for the same video
 // needs none of its own: it ends the one before it.
 func (s *slots) enter(v video.Video) (leave func(), err error) {
-	key := v.KeyID
-	if key == "" {
-		key = "tenant " + string(v.Tenant)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := s.running[v.ID]
 	if own == nil {
-		release, err := s.byKey.TryAcquire(key, 1)
+		release, err := s.byKey.TryAcquire(v.KeyID, 1)
 		if err != nil {
 			return nil, &video.Error{Kind: video.RateLimited, Code: "rate_limited", RetryAfter: retrySlot,
 				Msg: fmt.Sprintf("%d files are being uploaded with the same API key, as many as are accepted at a time. Try again when one of them is done.", s.most)}

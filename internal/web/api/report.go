@@ -131,7 +131,7 @@ type outputView struct {
 	Height    int      `json:"height"`
 	SizeBytes int64    `json:"sizeBytes"`
 	Bitrate   int64    `json:"bitrate" doc:"In bits per second."`
-	CRF       float64  `json:"crf,omitempty" doc:"The quality setting of the encoder, which the picture decides (adapt_quality): less is better. Absent for videos of earlier versions, and where hardware encodes."`
+	CRF       float64  `json:"crf,omitempty" doc:"The quality setting of the encoder, which the picture decides (adapt_quality): less is better. Absent where hardware encodes."`
 	SSIM      *float64 `json:"ssim,omitempty" maximum:"1" doc:"Structural similarity to the source (luma of sampled frames); 1 is identical. Known soon after the video is ready, if the server measures it."`
 	PSNR      *float64 `json:"psnr,omitempty" doc:"Peak signal-to-noise ratio of the same frames, in decibels, at most 100."`
 
