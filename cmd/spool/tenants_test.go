@@ -31,7 +31,7 @@ func TestTenants(t *testing.T) {
 	}
 	defer db.Close()
 	err = db.InTx(t.Context(), func(tx *store.Tx) error {
-		return store.TenantsIn(tx).AddLength(t.Context(), "acme", 90*time.Second, time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC))
+		return tenants.AddLength(t.Context(), tx, "acme", 90*time.Second, time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC))
 	})
 	if err != nil {
 		t.Fatal(err)

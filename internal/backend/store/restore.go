@@ -374,14 +374,7 @@ func Restored(ctx context.Context, tx *Tx) error {
 		UPDATE video SET source_size = NULL WHERE completed_at IS NULL AND source_size IS NOT NULL`); err != nil {
 		return err
 	}
-	tenants := TenantsIn(tx)
-	names, err := tenants.Names(ctx)
-	for _, name := range names {
-		if _, err := tenants.Recount(ctx, name); err != nil {
-			return err
-		}
-	}
-	return err
+	return tx.RecountTenants(ctx)
 }
 
 // OtherSessions returns how many connections other processes of Spool have to the database. The caller

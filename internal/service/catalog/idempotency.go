@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -74,7 +75,7 @@ func (c *Catalog) insertVideo(ctx context.Context, tx *store.Tx, v video.Video, 
 			return err
 		}
 	}
-	usage, err := store.TenantsIn(tx).Usage(ctx, v.Tenant, v.CreatedAt)
+	usage, err := tenants.UsageOf(ctx, tx.Queries, v.Tenant, v.CreatedAt)
 	if err != nil {
 		return err
 	}

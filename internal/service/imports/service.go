@@ -12,6 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/outbound"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -148,7 +149,7 @@ func (s *Service) Retry(ctx context.Context, by auth.Actor, id video.ID) error {
 		if err != nil || !restarted {
 			return err
 		}
-		usage, err := store.TenantsIn(tx).Usage(ctx, v.Tenant, now)
+		usage, err := tenants.UsageOf(ctx, tx.Queries, v.Tenant, now)
 		if err != nil {
 			return err
 		}

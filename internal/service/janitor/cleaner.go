@@ -138,7 +138,7 @@ func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (
 		}
 		removed = len(still)
 		if slices.Contains(still, objects.Upload(o.id)) {
-			return store.TenantsIn(tx).CountUpload(ctx, o.id, 0)
+			return tx.CountUpload(ctx, o.id, 0)
 		}
 		return nil
 	})

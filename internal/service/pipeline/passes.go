@@ -11,6 +11,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -87,7 +88,7 @@ func (p *Passes) include(ctx context.Context, tx *store.Tx, v video.Video, name 
 	if err := tx.MoveVideo(ctx, v.ID, video.Processing, nil); err != nil {
 		return err
 	}
-	usage, err := store.TenantsIn(tx).Usage(ctx, v.Tenant, p.now())
+	usage, err := tenants.UsageOf(ctx, tx.Queries, v.Tenant, p.now())
 	if err != nil {
 		return err
 	}

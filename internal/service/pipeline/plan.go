@@ -7,6 +7,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -51,11 +52,11 @@ func (t *Tasks) StorePlan(ctx context.Context, id video.ID, p *video.Plan) error
 // of today before. It is asked for when an upload is accepted, too, but many may have been accepted before
 // the first of them was inspected.
 func (t *Tasks) countLength(ctx context.Context, tx *store.Tx, tenant video.Tenant, d time.Duration) error {
-	rows, now := store.TenantsIn(tx), t.clock.Now()
-	if err := rows.AddLength(ctx, tenant, d, now); err != nil {
+	now := t.clock.Now()
+	if err := tenants.AddLength(ctx, tx, tenant, d, now); err != nil {
 		return err
 	}
-	usage, err := rows.Usage(ctx, tenant, now)
+	usage, err := tenants.UsageOf(ctx, tx.Queries, tenant, now)
 	if err != nil {
 		return err
 	}

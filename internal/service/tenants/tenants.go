@@ -3,8 +3,7 @@
 // The store counts in the transactions that change videos. The limits are checked where something is
 // used up, in the same transaction, after it was counted: package catalog checks a create, uploads a
 // file and its completion, pipeline a video that is processed once more and its length. The
-// words of the answers are in package video (Usage). Processes of versions that know no limits do not
-// count, so everything is counted again every hour.
+// words of the answers are in package video (Usage).
 package tenants
 
 import (
@@ -39,17 +38,12 @@ func (s *Service) Usage(ctx context.Context, by auth.Actor) (video.Usage, error)
 	if err := by.Require(auth.Read); err != nil {
 		return video.Usage{}, err
 	}
-	return store.TenantsOf(s.store).Usage(ctx, by.Tenant, s.now())
+	return UsageOf(ctx, s.store.Queries, by.Tenant, s.now())
 }
 
 // List returns all tenants, by name.
 func (s *Service) List(ctx context.Context) ([]Tenant, error) {
-	rows, err := store.TenantsOf(s.store).List(ctx, s.now())
-	all := make([]Tenant, len(rows))
-	for i, r := range rows {
-		all[i] = Tenant(r)
-	}
-	return all, err
+	return listTenants(ctx, s.store.Queries, s.now())
 }
 
 // Page is a part of the list of tenants.
@@ -68,19 +62,11 @@ func (s *Service) Page(ctx context.Context, by auth.Actor, after video.Tenant, l
 		return Page{}, &video.Error{Kind: video.Forbidden, Code: "operator_only",
 			Msg: fmt.Sprintf("Only keys of the operator's own tenant, %q, may list the tenants; GET /api/usage says what yours uses.", video.DefaultTenant)}
 	}
-	rows, err := store.TenantsOf(s.store).Page(ctx, after, limit+1, s.now())
-	if err != nil {
-		return Page{}, err
+	all, err := pageOfTenants(ctx, s.store.Queries, after, limit+1, s.now())
+	if err != nil || len(all) <= limit {
+		return Page{Tenants: all}, err
 	}
-	var p Page
-	if len(rows) > limit {
-		rows = rows[:limit]
-		p.Next = rows[limit-1].Name
-	}
-	for _, r := range rows {
-		p.Tenants = append(p.Tenants, Tenant(r))
-	}
-	return p, nil
+	return Page{Tenants: all[:limit], Next: all[limit-1].Name}, nil
 }
 
 // SetLimits changes the limits of a tenant and returns the tenant. A tenant without videos or keys may
@@ -91,15 +77,14 @@ func (s *Service) SetLimits(ctx context.Context, name video.Tenant, change func(
 	}
 	t := Tenant{Name: name}
 	err := s.store.InTx(ctx, func(tx *store.Tx) (err error) {
-		rows := store.TenantsIn(tx)
-		if t.Usage, err = rows.Usage(ctx, name, s.now()); err != nil {
+		if t.Usage, err = UsageOf(ctx, tx.Queries, name, s.now()); err != nil {
 			return err
 		}
 		change(&t.Limits)
 		if err := check(t.Limits); err != nil {
 			return err
 		}
-		return rows.SetLimits(ctx, name, t.Limits)
+		return setLimits(ctx, tx, name, t.Limits)
 	})
 	return t, err
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/video"
 )
 
 // usageWithout returns what the tenant of a video uses beside the file that was uploaded for it, which a
 // new one replaces.
 func (s *Service) usageWithout(ctx context.Context, v video.Video) (video.Usage, error) {
-	u, err := store.TenantsOf(s.store).Usage(ctx, v.Tenant, s.now())
+	u, err := tenants.UsageOf(ctx, s.store.Queries, v.Tenant, s.now())
 	u.Bytes -= v.Source.Size
 	return u, err
 }
@@ -21,15 +22,14 @@ func (s *Service) countStored(ctx context.Context, id video.ID, size int64) erro
 	ctx = context.WithoutCancel(ctx) // the file is there, whether or not its client still is
 	var refusal error
 	err := s.store.InTx(ctx, func(tx *store.Tx) error {
-		rows := store.TenantsIn(tx)
-		if err := rows.CountUpload(ctx, id, size); err != nil {
+		if err := tx.CountUpload(ctx, id, size); err != nil {
 			return err
 		}
 		v, err := tx.Video(ctx, id)
 		if err != nil {
 			return err
 		}
-		usage, err := rows.Usage(ctx, v.Tenant, s.now())
+		usage, err := tenants.UsageOf(ctx, tx.Queries, v.Tenant, s.now())
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *Service) countStored(ctx context.Context, id video.ID, size int64) erro
 // checkAccept returns why the file of a video that was just turned to processing in tx is refused, or
 // nil.
 func (s *Service) checkAccept(ctx context.Context, tx *store.Tx, tenant video.Tenant, size int64) (refusal, err error) {
-	usage, err := store.TenantsIn(tx).Usage(ctx, tenant, s.now())
+	usage, err := tenants.UsageOf(ctx, tx.Queries, tenant, s.now())
 	if err != nil {
 		return nil, err
 	}

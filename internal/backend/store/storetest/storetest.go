@@ -43,7 +43,7 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"steps", stepTests()},
 		{"reports", reportTests()},
 		{"signing keys", signingKeyTests()},
-		{"tenants", tenantTests()},
+		{"counts of tenants", countTests()},
 		{"events", eventTests()},
 		{"imports", importTests()},
 		{"stored", storedTests()},
