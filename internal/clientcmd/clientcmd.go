@@ -119,6 +119,12 @@ const (
 // explain says in words for people what went wrong, and what to do.
 func (c *Connection) explain(err error) string {
 	text := forTerminal(err.Error())
+	// The API also says what a program can do with the upload URL. The command has given it up.
+	if before, rest, found := strings.Cut(text, " You can upload to the same address"); found {
+		if i := strings.LastIndex(rest, " ("); i >= 0 {
+			text = before + rest[i:]
+		}
+	}
 	switch client.Code(err) {
 	case client.CodeMissingAPIKey:
 		return "the server wants an API key: set SPOOL_API_KEY or --api-key-file. The first start of spool serve prints one; spool keys create --name=NAME makes another."

@@ -82,6 +82,14 @@ func TestABarShowsTheNameOfTheFile(t *testing.T) {
 	}
 }
 
+func TestARefusedFileIsExplainedInWordsForPeople(t *testing.T) {
+	t.Parallel()
+	err := &client.Error{Status: 422, Code: "not_a_video", Detail: "The file is not a video. You can upload to the same address and complete again until 2030-01-02T03:04:05Z."}
+	if got := new(Connection).explain(err); got != "The file is not a video. (422 not_a_video)" {
+		t.Errorf("it says %q", got)
+	}
+}
+
 func TestAFilmIsNoCaptions(t *testing.T) {
 	t.Parallel()
 	film := filepath.Join(t.TempDir(), "film.mp4")

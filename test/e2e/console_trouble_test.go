@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -189,10 +190,71 @@ func TestConsoleGoesOnWithALargeFile(t *testing.T) {
 	c.upload(film, "film.mp4", "144p")
 	c.waitText(".transfer .state", "Uploaded.")
 	c.waitText(".video .badge", "ready")
-	c.upload(clip(t, chunksClip), "long.mp4", "144p")
-	c.waitText(".transfer .problem", "bytes; at most")
+	c.wantLeftOut()
+	c.wantRoomForManyFiles(film)
 	c.wantHarmless()
 	c.wantResumption(film)
+}
+
+// wantLeftOut chooses files that cannot be uploaded: each is named with the reason, and none becomes a video.
+func (c *console) wantLeftOut() {
+	c.t.Helper()
+	dir := c.t.TempDir()
+	files := map[string][]byte{
+		"long.mp4": content(c.t, clip(c.t, chunksClip)), "empty.mp4": nil, "notes.txt": []byte("Milk, bread\nand ü"),
+		"photo.mp4": []byte("\xff\xd8\xff\xe0 a photo"), "folder.zip": []byte("PK\x03\x04"),
+	}
+	var paths []string
+	for name, body := range files {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, body, 0o600); err != nil {
+			c.t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	c.click("#open-upload", "Upload")
+	c.choose("#files", paths...)
+	c.waitText("#left-out", "5 files were left out")
+	for _, want := range []string{"and this server accepts files of up to", "empty.mp4 is empty.", "notes.txt is no video but text.", "photo.mp4 is no video but a picture.", "folder.zip is no video but an archive"} {
+		c.waitText("#left-out", want)
+	}
+	c.look("left-out")
+	c.wait("no file to be chosen", `document.querySelectorAll("#chosen li").length === 0`)
+	c.click("#upload", "Upload")
+	c.waitText(".sheet .problem", "Choose a file first")
+	c.click(".sheet button", "")
+	if list := c.call("GET", "/api/video", nil); strings.Count(string(list.body), `"filename"`) != 1 {
+		c.t.Errorf("the list is %s, want one video", list.body)
+	}
+}
+
+// wantRoomForManyFiles chooses twelve files: the dialog keeps its title and its button, and ends where its form ends.
+func (c *console) wantRoomForManyFiles(film string) {
+	c.t.Helper()
+	var paths []string
+	for i := range 12 {
+		path := filepath.Join(c.t.TempDir(), fmt.Sprintf("a rather long name of film number %d.mp4", i))
+		if err := os.Symlink(film, path); err != nil {
+			c.t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	c.click("#open-upload", "Upload")
+	c.choose("#files", paths...)
+	c.wait("twelve files", `document.querySelectorAll("#chosen li").length === 12`)
+	c.look("twelve-files")
+	eval[any](c.tab, `document.querySelector(".sheet").scrollTo(0, 1e6)`)
+	const within = `((inner, outer) => inner.top >= outer.top - 1 && inner.bottom <= outer.bottom + 1)`
+	for _, part := range []string{"#upload-title", ".sheet .head button", "#upload"} {
+		if !eval[bool](c.tab, within+`(document.querySelector("`+part+`").getBoundingClientRect(), document.querySelector(".sheet").getBoundingClientRect())`) {
+			c.t.Errorf("%s has left the dialog", part)
+		}
+	}
+	if left := eval[float64](c.tab, `document.querySelector(".sheet").getBoundingClientRect().bottom - document.querySelector(".sheet form").getBoundingClientRect().bottom`); left > 40 {
+		c.t.Errorf("the dialog goes on for %.0f px below its form", left)
+	}
+	c.click(".sheet .head button", "")
+	c.load("Page.reload", nil)
 }
 
 // wantResumption reloads the page while a file is on its way: all of it has arrived, and the

@@ -759,6 +759,11 @@ export interface components {
             id: string;
             /** @description The keys of the tenant that are not revoked, newest first, with the one that asks. Absent if that lacks the scope admin. */
             keys?: components["schemas"]["TenantKey"][];
+            /**
+             * Format: int64
+             * @description The size of the largest file that the server accepts, as a resumable upload.
+             */
+            maxFileBytes: number;
             /** @description The cursor of the next page of keys; absent on the last one. */
             nextCursor?: string;
             /**

@@ -210,8 +210,11 @@ func (s *Service) sizeLimit(ctx context.Context, id video.ID, size int64) (int64
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.config.MaxBytes, nil
 	}
-	return max(s.config.MaxBytes, s.config.MaxResumableBytes), err
+	return s.LargestFile(), err
 }
+
+// LargestFile is the size of the largest file that is accepted in any way.
+func (s *Service) LargestFile() int64 { return max(s.config.MaxBytes, s.config.MaxResumableBytes) }
 
 // refuse marks a video as failed because of its upload and returns the answer for the client: nil if
 // another call has accepted a file meanwhile.

@@ -113,7 +113,7 @@ func (a *API) groups() []group {
 		tenantRoutes{s.Tenants},
 		systemRoutes{s.System},
 		webhookRoutes{s.Webhooks},
-		keyRoutes{s.Keys},
+		keyRoutes{s.Keys, s.Uploads},
 	}
 }
 

@@ -8,11 +8,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
 
 // keyRoutes are the operations on the keys of a tenant.
-type keyRoutes struct{ keys *auth.Keys }
+type keyRoutes struct {
+	keys    *auth.Keys
+	uploads *uploads.Service
+}
 
 func (r keyRoutes) register(t *table) {
 	admin := []auth.Scope{auth.Admin}
@@ -35,6 +39,8 @@ type keyView struct {
 	ID     string       `json:"id" doc:"As spool keys list shows it."`
 	Tenant video.Tenant `json:"tenant"`
 	Scopes []auth.Scope `json:"scopes" nullable:"false" doc:"What the key may do." example:"[\"read\",\"write\"]"`
+	// A page refuses a larger file before it creates a video for it.
+	MaxFileBytes int64 `json:"maxFileBytes" doc:"The size of the largest file that the server accepts, as a resumable upload."`
 	// The rest is for keys that may manage others.
 	Keys       []TenantKeyView `json:"keys,omitzero" required:"false" nullable:"false" doc:"The keys of the tenant that are not revoked, newest first, with the one that asks. Absent if that lacks the scope admin."`
 	NextCursor string          `json:"nextCursor,omitempty" doc:"The cursor of the next page of keys; absent on the last one."`
@@ -64,7 +70,7 @@ type newKey struct {
 }
 
 func (r keyRoutes) get(ctx context.Context, c *call) (*keyView, error) {
-	out := &keyView{ID: c.actor.KeyID, Tenant: c.actor.Tenant, Scopes: append([]auth.Scope{}, c.actor.Scopes...)}
+	out := &keyView{ID: c.actor.KeyID, Tenant: c.actor.Tenant, Scopes: append([]auth.Scope{}, c.actor.Scopes...), MaxFileBytes: r.uploads.LargestFile()}
 	if !slices.Contains(c.actor.Scopes, auth.Admin) {
 		return out, nil
 	}

@@ -115,7 +115,8 @@ export class Dock {
   #show() {
     const items = [...this.#items];
     const open = items.filter((item) => !item.over);
-    const [sent, whole] = [items.reduce((sum, item) => sum + item.bytes, 0), items.reduce((sum, item) => sum + item.size, 0)];
+    const counted = items.filter((item) => !item.over || item.done); // what failed or was cancelled is neither sent nor to be sent
+    const [sent, whole] = [counted.reduce((sum, item) => sum + item.bytes, 0), counted.reduce((sum, item) => sum + item.size, 0)];
     this.node.hidden = this.#list.childElementCount === 0;
     this.node.classList.toggle("closed", !this.#open);
     this.#list.hidden = !this.#open;
@@ -132,9 +133,13 @@ export class Dock {
 
   #words(items, open) {
     if (open.length > 0) return `Uploading ${plural(open.length, "file")}`;
+    const done = items.filter((item) => item.done).length;
     const failed = items.filter((item) => item.failedNow).length;
-    if (failed > 0) return `${plural(failed, "upload")} failed`;
-    if (items.length > 0) return `${plural(items.length, "upload")} finished`;
+    const cancelled = items.length - done - failed;
+    if (items.length > 0) {
+      const words = [done > 0 && `${plural(done, "upload")} finished`, failed > 0 && `${failed} failed`, cancelled > 0 && `${cancelled} cancelled`].filter(Boolean);
+      return done > 0 ? words.join(", ") : words.join(", ").replace(/^\d+/, (n) => plural(n, "upload"));
+    }
     return `${plural(this.#list.childElementCount, "upload")} interrupted`;
   }
 }
@@ -149,6 +154,7 @@ class Item {
   #actions = el("span", { class: "actions" });
   bytes = 0; // that were sent
   over = false;
+  done = false;
   failedNow = false;
 
   constructor(file, hooks) {
@@ -177,7 +183,6 @@ class Item {
 
   #end(text) {
     this.over = true;
-    this.bytes = this.size;
     this.#bar.hidden = true;
     setText(this.#state, text);
     this.#hooks.progress();
@@ -193,7 +198,7 @@ class Item {
   }
 
   status(text) {
-    this.over = this.failedNow = false;
+    this.over = this.failedNow = this.done = false;
     this.#problem.replaceChildren();
     this.#bar.hidden = false;
     setText(this.#state, text);
@@ -214,6 +219,8 @@ class Item {
   }
 
   completed(id) {
+    this.done = true;
+    this.bytes = this.size;
     this.#end("Uploaded.");
     announce(`${this.#file.name} is uploaded.`);
     this.#offer(may("read") && el("a", { href: `#/video/${id}` }, "Open"), this.#dismiss());
@@ -224,6 +231,7 @@ class Item {
     this.failedNow = true;
     this.#end(error.transient ? "Not uploaded." : "Not accepted.");
     this.#problem.replaceChildren(problemBox(error));
+    this.node.parentElement?.prepend(this.node); // what went wrong is seen first
     this.#offer(again && button("Try again", () => { this.status("Waiting"); this.#hooks.again(); }), this.#dismiss());
     this.#hooks.changed();
   }

@@ -54,6 +54,7 @@ export class Transfer {
     } catch (error) {
       if (this.#suspended) return;
       if (signal.aborted) await this.#deleteVideo();
+      else if (isRefused(error)) await this.#refuse(error);
       else this.#fail(error);
     }
   }
@@ -113,6 +114,15 @@ export class Transfer {
     this.#observer.failed(error, error.transient || expired);
   }
 
+  // refuse ends the upload of a file that the server does not take. The video would wait for another file in vain: it
+  // is deleted, if the key may do that.
+  async #refuse(error) {
+    this.#observer.forget();
+    if (this.#id) await request("DELETE", `video/${this.#id}`).catch(() => {});
+    error.message = error.message.replace(/ You can upload to the same address.*$/, "");
+    this.#observer.failed(error, false);
+  }
+
   // deleteVideo deletes the video of a cancelled upload.
   async #deleteVideo() {
     this.#observer.forget();
@@ -123,6 +133,11 @@ export class Transfer {
       this.#observer.cancelled(error.status === 404 ? null : error);
     }
   }
+}
+
+// isRefused reports whether the server does not take this file, however often it is sent.
+function isRefused(error) {
+  return ["not_a_video", "upload_empty", "file_too_large"].includes(error.code);
 }
 
 // wasCompleted reports whether an earlier attempt succeeded and only its last response

@@ -8,6 +8,7 @@ import { whoAmI } from "./key.js";
 import { MetadataEditor } from "./metadata.js";
 import { resolutions } from "./resolutions.js";
 import { findUpload } from "./saved.js";
+import { refusal } from "./sniff.js";
 
 const defaultResolutions = ["1080p", "480p"];
 // stem is what the server makes of a name.
@@ -27,6 +28,7 @@ export class UploadForm {
   #fromUrl = el("input", { type: "radio", name: "source", value: "url", onchange: () => this.#showSource() });
   #address = new AddressFields();
   #list = el("ul", { class: "files", id: "chosen", "aria-label": "Chosen files" });
+  #left = el("div", { id: "left-out" }); // says which files were left out
   #boxes = resolutions.map((name) => el("input", { type: "checkbox", value: name, checked: defaultResolutions.includes(name) }));
   #private = el("input", { type: "radio", name: "visibility", value: "private", checked: true });
   #public = el("input", { type: "radio", name: "visibility", value: "public" });
@@ -44,7 +46,7 @@ export class UploadForm {
     this.#zone = el("div", { class: "drop" }, this.#files, icon("upload"),
       el("p", {}, el("label", { for: "files", class: "choose" }, "Choose files"), el("span", { class: "hint" }, " or drop them anywhere")));
     this.dialog = el("dialog", { class: "sheet", "aria-labelledby": "upload-title", onclose: () => this.#asking?.abort() },
-      el("div", { class: "line" }, el("h2", { id: "upload-title" }, "Add videos"), button(icon("close"), () => this.dialog.close(), { class: "quiet round", "aria-label": "Close" })),
+      el("div", { class: "line head" }, el("h2", { id: "upload-title" }, "Add videos"), button(icon("close"), () => this.dialog.close(), { class: "quiet round", "aria-label": "Close" })),
       this.#form());
     this.#files.addEventListener("change", () => {
       this.add(this.#files.files);
@@ -59,7 +61,7 @@ export class UploadForm {
       el("fieldset", {}, el("legend", { class: "unseen" }, "Where the video is"), el("div", { class: "chips" },
         el("label", { class: "chip" }, this.#fromFiles, el("span", {}, "Files")),
         el("label", { class: "chip" }, this.#fromUrl, el("span", {}, "From a URL")))),
-      this.#zone, this.#list, this.#address.node,
+      this.#zone, this.#left, this.#list, this.#address.node,
       el("fieldset", {}, el("legend", {}, "Resolutions"), el("div", { class: "chips" }, chips),
         el("p", { class: "fine" }, "A video that is smaller than a resolution keeps its own size.")),
       el("fieldset", {}, el("legend", {}, "Who may watch"), el("div", { class: "chips" },
@@ -84,15 +86,26 @@ export class UploadForm {
     this.dialog.remove();
   }
 
-  // add adds files to those that were chosen.
-  add(files) {
-    for (const file of files) {
+  // add adds files to those that were chosen. What cannot be a video is left out.
+  async add(files) {
+    const judged = await Promise.all([...files].map(async (file) => ({ file, why: await refusal(file, whoAmI()?.maxFileBytes ?? 0) })));
+    this.#showLeftOut(judged.filter(({ why }) => why));
+    for (const { file } of judged.filter(({ why }) => !why)) {
       if (this.#chosen.some((other) => other.file.name === file.name && other.file.size === file.size && other.file.lastModified === file.lastModified)) continue;
       this.#chosen.push({ file, title: el("input", { type: "text", dir: "auto", maxlength: 200, placeholder: stem(file.name) }), saved: findUpload(whoAmI().id, file) });
     }
     this.#problem.replaceChildren();
     this.#fromFiles.checked = true;
     this.#showSource();
+  }
+
+  // showLeftOut names the first files that were left out, and counts the others.
+  #showLeftOut(refused) {
+    const most = 5;
+    this.#left.replaceChildren(...(refused.length === 0 ? [] : [el("div", { class: "problem", role: "alert" },
+      el("p", {}, refused.length === 1 ? "One file was left out:" : `${refused.length} files were left out:`),
+      el("ul", {}, refused.slice(0, most).map(({ file, why }) => el("li", {}, el("strong", { class: "name", dir: "auto" }, file.name), ` ${why}.`)),
+        refused.length > most && el("li", {}, `and ${refused.length - most} more.`)))]));
   }
 
   highlight(on) {
@@ -111,6 +124,7 @@ export class UploadForm {
   #showChosen() {
     const whole = this.#chosen.reduce((sum, { file }) => sum + file.size, 0);
     this.#list.hidden = this.#chosen.length === 0 || this.#fromUrl.checked;
+    this.#left.hidden = this.#fromUrl.checked;
     this.#zone.classList.toggle("small", this.#chosen.length > 0);
     this.#list.replaceChildren(...this.#chosen.map((item) => this.#fileRow(item)));
     setText(this.#submit, this.#fromUrl.checked ? "Fetch" : this.#chosen.length > 1 ? `Upload ${plural(this.#chosen.length, "file")} · ${bytes(whole)}` : "Upload");
@@ -196,6 +210,7 @@ export class UploadForm {
   #finish() {
     this.#attempt = { body: "", key: "" };
     this.#problem.replaceChildren();
+    this.#left.replaceChildren();
     this.#metadata = new MetadataEditor(null); // what was written is about the last files
     this.#metadataBox.replaceChildren(this.#metadata.node);
     this.#showChosen();
