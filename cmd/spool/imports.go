@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 
 	"github.com/spool-video/spool/internal/backend/outbound"
 	"github.com/spool-video/spool/internal/metrics"
-	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/imports"
 )
 
@@ -20,14 +18,7 @@ func (p *parts) buildImports(c *Config, log *slog.Logger, m *metrics.Metrics) er
 		return err
 	}
 	p.imports = imports.New(imports.Config{Max: c.MaxImports}, imports.Parts{
-		Store: p.store, Guard: guard, Uploads: p.uploads, Leases: p.leases, Now: p.clock.Now, Log: log, Started: m.ImportStarted, Ended: m.ImportEnded, Finished: m.VideoFinished,
+		Store: p.store, Queue: p.queue, Guard: guard, Uploads: p.uploads, Leases: p.leases, Now: p.clock.Now, Log: log, Started: m.ImportStarted, Ended: m.ImportEnded, Finished: m.VideoFinished,
 	})
 	return nil
-}
-
-// fetch fetches files until ctx ends.
-func (p *parts) fetch(ctx context.Context) {
-	if p.imports != nil {
-		panics.Log(ctx, p.log, "fetching files panicked", func() { p.imports.Run(ctx, p.importStorage) })
-	}
 }

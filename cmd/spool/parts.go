@@ -161,7 +161,6 @@ func (p *parts) maintain(ctx context.Context) {
 		})
 	}
 	all.Go(func() { p.removeOldEvents(ctx) })
-	all.Go(func() { p.fetch(ctx) })
 	all.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
 	all.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.maintenance.Run(ctx) }) })
 	all.Wait()

@@ -78,10 +78,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 		}
 	}
 	m.WatchSystem(ctx, p.system)
-	lanes := map[queue.Lane]queue.Pool{}
-	if c.servesRequests() {
-		lanes[queue.NetworkLane] = queue.Pool{Places: requestsAtOnce(), Handle: p.network}
-	}
+	lanes := p.requestLanes(c)
 	work := &background{stopTasks: p.queue.Stop, maintain: p.maintain}
 	work.startTasks = func(ctx context.Context) error { return p.queue.Start(ctx, lanes) }
 	if c.runsTasks() {
@@ -94,6 +91,19 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 	}
 	svc.start, svc.stop = work.start, work.stop
 	return svc, nil
+}
+
+// requestLanes returns the lanes that lead to the internet. Workers work on none of them.
+func (p *parts) requestLanes(c *Config) map[queue.Lane]queue.Pool {
+	lanes := map[queue.Lane]queue.Pool{}
+	if !c.servesRequests() {
+		return lanes
+	}
+	lanes[queue.NetworkLane] = queue.Pool{Places: requestsAtOnce(), Handle: p.network}
+	if c.MaxImports > 0 {
+		lanes[queue.ImportLane] = queue.Pool{Places: c.MaxImports, Handle: p.imports.Handler(p.importStorage)}
+	}
+	return lanes
 }
 
 // codecChoice says which codecs clients get. A process that runs no tasks leaves it to the workers

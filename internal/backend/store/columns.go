@@ -207,6 +207,9 @@ func (f failureMessage) Scan(value any) error {
 	return err
 }
 
+// millionths is how fine the progress of an import is stored.
+const millionths = 1_000_000
+
 // importProgress is in millionths; NULL: a client uploads the file.
 type importProgress struct{ video *video.Video }
 

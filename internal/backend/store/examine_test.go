@@ -68,3 +68,10 @@ func wantWebhookURL(t *testing.T, db *store.Store, read func() ([]string, error)
 		t.Errorf("the addresses are %v, %v", urls, err)
 	}
 }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

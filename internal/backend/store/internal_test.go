@@ -124,24 +124,8 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_ = tx.RemoveVideo(ctx, "a")
 	_ = tx.ExtendUpload(ctx, "a", now)
 	_ = tx.CountUpload(ctx, "a", 1)
-	everyImportStatement(ctx, s, tx, now)
-}
-
-func everyImportStatement(ctx context.Context, s *Store, tx *Tx, now time.Time) {
-	v := video.Video{ID: "i", Tenant: "t", Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now, Imported: true}
-	_ = tx.InsertVideo(ctx, v)
-	_ = ImportsIn(tx).Insert(ctx, v, "https://example.com", now)
-	_, _ = Imports{s}.Next(ctx)
-	_, _ = Imports{s}.Lanes(ctx, "", now, 10)
-	claimed, _, _ := tx.claimImport(ctx, "i", "lease", now, now)
-	_, _ = tx.renewImport(ctx, claimed, now, 0.5)
-	_, _ = tx.setImportVersion(ctx, claimed)
-	_ = tx.postponeImport(ctx, claimed, now, 0.5)
-	claimed, _, _ = tx.claimImport(ctx, "i", "lease", now, now)
-	_, _ = ImportsIn(tx).Fail(ctx, claimed, video.Failf(video.ImportRefused, "No."), now)
-	_, _ = ImportsIn(tx).Restart(ctx, "i", now)
-	_ = tx.releaseImports(ctx, now)
-	_ = ImportsIn(tx).Finish(ctx, "i")
+	_, _ = tx.ReopenUpload(ctx, "a", now)
+	_ = tx.SetImportProgress(ctx, "a", 0.5)
 }
 
 // TestManyOpenANewFile opens new databases from several sides at once, as a server and a command do.

@@ -63,6 +63,15 @@ func (t *Tx) RequestLease(ctx context.Context, id video.ID) error {
 	return err
 }
 
+// HoldLease reports whether a lease was not given to anybody else, and keeps it so until the transaction ends.
+func (t *Tx) HoldLease(ctx context.Context, lease Lease) (bool, error) {
+	if !t.postgres {
+		return true, nil
+	}
+	n, err := t.Exec(ctx, "hold lease", `UPDATE upload_lease SET token = token WHERE video_id = $1 AND token = $2`, lease.Video, lease.Token)
+	return n > 0, err
+}
+
 // Renew extends every lease of a process that has not expired, to ttl from now.
 // It returns them, with true for those that somebody else has requested.
 func (l Leases) Renew(ctx context.Context, process string, ttl time.Duration) (requested map[Lease]bool, err error) {

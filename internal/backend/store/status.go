@@ -85,6 +85,31 @@ func (s *Store) KeepUploadOpen(ctx context.Context, id video.ID, until time.Time
 	})
 }
 
+// ReopenUpload has a video whose upload failed wait for a file again, until a time. It
+// reports false, and changes nothing, if no upload of it has failed.
+func (t *Tx) ReopenUpload(ctx context.Context, id video.ID, until time.Time) (bool, error) {
+	n, err := t.change(ctx, "reopen upload", id, `
+		UPDATE video SET status = 'pending_upload', failure_code = NULL, failure_message = NULL, upload_expires_at = $1
+		 WHERE id = $2 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+statusList(video.Before(video.PendingUpload)),
+		Millis(until), id)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	_, err = t.Exec(ctx, "reopen upload", `
+		UPDATE resolution SET status = 'pending_upload', failure_code = NULL, failure_message = NULL
+		 WHERE video_id = $1 AND status IN `+statusList(video.Before(video.PendingUpload)), id)
+	return true, err
+}
+
+// SetImportProgress stores how much of an imported file was fetched, from 0 to 1. After
+// the end of the import it changes nothing.
+func (t *Tx) SetImportProgress(ctx context.Context, id video.ID, progress float64) error {
+	_, err := t.Exec(ctx, "store progress of import", `
+		UPDATE video SET import_progress = $1 WHERE id = $2 AND EXISTS (SELECT 1 FROM video_import WHERE video_id = $2)`,
+		int64(min(progress, 1)*millionths), id)
+	return err
+}
+
 // failResolutions marks the resolutions of a video as failed because of its upload.
 func (t *Tx) failResolutions(ctx context.Context, id video.ID, f *video.Failure) error {
 	_, err := t.Exec(ctx, "fail resolutions", `

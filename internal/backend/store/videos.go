@@ -224,7 +224,7 @@ func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
 	if _, err = t.Exec(ctx, "remove labels", `DELETE FROM metadata_index WHERE video_id = $1`, id); err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, "end import", `DELETE FROM video_import WHERE video_id = $1`, id) // a running fetch stops at its next renewal
+	_, err = t.Exec(ctx, "end import", `DELETE FROM video_import WHERE video_id = $1`, id) // its URL may hold a password
 	return err
 }
 

@@ -28,13 +28,13 @@ import (
 // library is a rig with a video in each state.
 type library struct {
 	*servicetest.Rig
-	waiting               video.ID // for its upload, which is on its way
+	waiting, imported     video.ID // for an upload, which is on its way, and for a file that is fetched
 	ready, encoding, part video.ID // part: one of its resolutions is ready
 }
 
 func newLibrary(t *testing.T) library {
 	t.Helper()
-	l := library{Rig: servicetest.New(t)}
+	l := library{Rig: servicetest.New(t, func(c *servicetest.Config) { c.MaxImports = 1 })}
 	l.ready = l.Ready(servicetest.Plan("720p", "240p")).ID
 	l.Must(l.Purge(t.Context(), l.ready))
 	encoding := l.Processing(video.Draft{})
@@ -44,6 +44,7 @@ func newLibrary(t *testing.T) library {
 	l.Publish(part.ID, 0)
 	up := l.Create(video.Draft{})
 	l.Put(up, servicetest.LikeVideo)
+	l.imported = l.Create(video.Draft{SourceURL: new("https://films.example.com/a.mp4")}).Video.ID
 	l.encoding, l.part, l.waiting = encoding.ID, part.ID, up.Video.ID
 	l.caption(l.waiting, "before the upload was completed")
 	return l
@@ -110,8 +111,8 @@ func TestAFileHoldsEverything(t *testing.T) {
 	l, path, to := newLibrary(t), file(t), onDisk(t)
 	summary, err := backup.ToFile(t.Context(), sourceOf(l.Rig), path, backup.Options{Version: "test"})
 	must(t, err)
-	if summary.Videos != 4 || summary.Objects != int64(len(l.kept())) || summary.Missing != nil || summary.Removed != nil || summary.Deleted != nil {
-		t.Errorf("backup of %+v; want 4 videos and %d objects", summary, len(l.kept()))
+	if summary.Videos != 5 || summary.Objects != int64(len(l.kept())) || summary.Missing != nil || summary.Removed != nil || summary.Deleted != nil {
+		t.Errorf("backup of %+v; want 5 videos and %d objects", summary, len(l.kept()))
 	}
 	if names, err := os.ReadDir(filepath.Dir(path)); err != nil || len(names) != 1 {
 		t.Errorf("beside the backup there are %v, %v", names, err)
@@ -129,7 +130,10 @@ func TestAFileHoldsEverything(t *testing.T) {
 	if got, want := tasksOf(t, copied), tasksOf(t, sourceOf(l.Rig)); !slices.Equal(got, want) || len(want) == 0 {
 		t.Errorf("the copy has the tasks %v; want %v", got, want)
 	}
-	for _, id := range []video.ID{l.ready, l.encoding, l.part, l.waiting} {
+	if name := (queue.Name{Kind: queue.Import, Video: l.imported}); !slices.Contains(tasksOf(t, copied), name) || !strings.Contains(rowsOf(t, copied.Store), "films.example.com") {
+		t.Error("the import does not go on in the copy")
+	}
+	for _, id := range []video.ID{l.ready, l.encoding, l.part, l.waiting, l.imported} {
 		got, err := copied.Store.VideoWithPlan(t.Context(), id)
 		if want := l.Video(id); err != nil || got.Status != want.Status || len(got.Resolutions) != 2 || (got.Plan == nil) != (want.Plan == nil) {
 			t.Errorf("the copy of a video is %+v, %v; want %+v", got, err, want)

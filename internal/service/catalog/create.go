@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -81,7 +81,7 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, ttl time.Duration) (vid
 	v.ID, v.Tenant, v.KeyID, v.ContentType = video.ID(newID()), by.Tenant, by.KeyID, contentType(d.Filename)
 	v.Status, v.CreatedAt, v.UploadExpiresAt = video.PendingUpload, now, now.Add(ttl)
 	if v.Imported {
-		v.UploadExpiresAt = store.ImportForever
+		v.UploadExpiresAt = imports.Forever
 	}
 	if d.Upscale == nil {
 		v.Upscale = c.config.Upscale

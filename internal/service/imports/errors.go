@@ -12,10 +12,10 @@ import (
 )
 
 var (
-	// errStopped means that the fetch was stopped: the video is being deleted, or the process ends.
-	errStopped = errors.New("the fetch was stopped")
-	// errLost means that the claim was lost, most likely because the video was deleted.
-	errLost = errors.New("the claim of the import was lost")
+	// errLost means that another request wants or has the lease of the upload, or that the lease may have ended.
+	errLost = errors.New("the lease of the upload was lost")
+	// errAgain is what the queue is told of a try after which another follows. The log says why.
+	errAgain = errors.New("the file is fetched again")
 
 	errIdle    = errors.New("the server sent nothing for too long")
 	errSlow    = errors.New("the server is too slow")
@@ -44,8 +44,6 @@ func requestError(err error) error {
 		err = e.Err // it would name the address, which may hold credentials
 	}
 	switch {
-	case errors.Is(err, errStopped) || errors.Is(err, errLost):
-		return err
 	case errors.Is(err, errIdle):
 		return unreachable(err, "The server stopped sending the file, again and again.")
 	case errors.Is(err, errSlow):

@@ -18,7 +18,7 @@ import (
 type fetch struct {
 	*Service
 	storage   Storage
-	claimed   store.Import
+	row       row
 	lease     uploads.Lease
 	resumable uploads.Resumable
 
@@ -38,7 +38,7 @@ func (f *fetch) progress() float64 {
 // fetchMissing stores the bytes that are missing and puts the file in place.
 func (f *fetch) fetchMissing(ctx context.Context, cancel context.CancelCauseFunc) error {
 	var err error
-	if f.resumable, err = f.uploads.OpenFetched(ctx, f.claimed.Video); err != nil {
+	if f.resumable, err = f.uploads.OpenFetched(ctx, f.row.video); err != nil {
 		return err
 	}
 	part, err := f.storage.Open(ctx, f.resumable, f.lease)
@@ -104,14 +104,14 @@ func (f *fetch) open(ctx context.Context, part Partial) (*http.Response, Partial
 // come to an end, and what it has is judged when it is complete.
 func (f *fetch) unjudged(part Partial) bool {
 	small := part.Size() >= 0 && part.Size() < probe.SniffSize
-	return part.Stored() < probe.SniffSize && !small && f.claimed.Tries < minTries
+	return part.Stored() < probe.SniffSize && !small && f.row.tries < minTries
 }
 
 // request asks for the file, or with an offset for the rest of it. Every response that can mean
 // something is returned; others are errors.
 func (f *fetch) request(ctx context.Context, offset int64) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.claimed.URL, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.row.url, nil)
 	if err != nil {
 		cancel(nil)
 		return nil, requestError(err)
@@ -166,14 +166,12 @@ func (f *fetch) begin(ctx context.Context, res *http.Response) (Partial, error) 
 	if size == 0 {
 		return nil, video.Failf(video.UploadEmpty, "The file at the sourceUrl is empty.")
 	}
-	if err := f.uploads.Discard(ctx, f.claimed.Video); err != nil {
+	if err := f.uploads.Discard(ctx, f.row.video); err != nil {
 		return nil, err
 	}
-	f.claimed.ETag, f.claimed.Modified = strongETag(res), res.Header.Get("Last-Modified")
-	if mine, err := f.rows.SetVersion(ctx, f.claimed); err != nil {
+	f.row.etag, f.row.modified = strongETag(res), res.Header.Get("Last-Modified")
+	if err := f.change(ctx, func(tx *store.Tx) error { return setVersion(ctx, tx, f.row) }); err != nil {
 		return nil, err
-	} else if !mine {
-		return nil, errLost
 	}
 	return f.storage.Create(ctx, f.resumable, f.lease, size)
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/spool-video/spool/internal/backend/outbound"
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/tenants"
@@ -22,6 +20,9 @@ type Config struct {
 	Max int // how many files this process fetches at a time; 0: imports are off
 	Timing
 }
+
+// Forever is until when a video waits for a file that is being fetched: what ends the wait is the end of the import.
+var Forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // Outcome is what became of an import.
 type Outcome string
@@ -58,6 +59,7 @@ type Partial interface {
 // Parts are what a Service is made of.
 type Parts struct {
 	Store    *store.Store
+	Queue    queue.Queue
 	Guard    *outbound.Guard
 	Uploads  *uploads.Service
 	Leases   *uploads.Leases
@@ -66,15 +68,13 @@ type Parts struct {
 	Started  func()                             // called when the fetch of a file begins
 	Ended    func(Outcome)                      // called when it ends
 	Finished func(video.Status, *video.Failure) // called for each video whose import failed
-	// Client replaces the client that the guard makes, for tests.
-	Client *outbound.Client
 }
 
 // Service fetches files.
 type Service struct {
 	config   Config
 	store    *store.Store
-	rows     store.Imports
+	queue    queue.Queue
 	guard    *outbound.Guard
 	client   *outbound.Client
 	uploads  *uploads.Service
@@ -84,27 +84,19 @@ type Service struct {
 	started  func()
 	ended    func(Outcome)
 	finished func(video.Status, *video.Failure)
-	wake     chan struct{}
-
-	mu      sync.Mutex
-	running map[video.Tenant]int
-	total   int
 }
 
 // maxRedirects is how many redirects are followed, each of them checked.
 const maxRedirects = 5
 
-// New returns a Service. It fetches while Run runs.
+// New returns a Service. It fetches when the queue calls its Handler.
 func New(c Config, p Parts) *Service {
 	c.Timing = c.Timing.withDefaults()
-	s := &Service{
-		config: c, store: p.Store, rows: store.ImportsOf(p.Store), guard: p.Guard, client: p.Client, uploads: p.Uploads, leases: p.Leases,
-		now: p.Now, log: p.Log, started: p.Started, ended: p.Ended, finished: p.Finished, wake: make(chan struct{}, 1), running: map[video.Tenant]int{},
+	return &Service{
+		client: outbound.NewClient(p.Guard, outbound.Options{Redirects: maxRedirects}),
+		config: c, store: p.Store, queue: p.Queue, guard: p.Guard, uploads: p.Uploads, leases: p.Leases,
+		now: p.Now, log: p.Log, started: p.Started, ended: p.Ended, finished: p.Finished,
 	}
-	if s.client == nil {
-		s.client = outbound.NewClient(p.Guard, outbound.Options{Redirects: maxRedirects})
-	}
-	return s
 }
 
 // Check returns an error for an address that nothing is fetched from. It does not ask DNS: where a
@@ -126,8 +118,14 @@ func notAllowed(why string) error {
 
 // Insert has the file of a new video fetched, in the transaction that creates it.
 func (s *Service) Insert(ctx context.Context, tx *store.Tx, v video.Video, address string) error {
-	tx.OnCommit(s.Wake)
-	return store.ImportsIn(tx).Insert(ctx, v, address, v.CreatedAt)
+	if err := insertRow(ctx, tx, v.ID, address); err != nil {
+		return err
+	}
+	return s.enqueue(ctx, tx, v)
+}
+
+func (s *Service) enqueue(ctx context.Context, tx *store.Tx, v video.Video) error {
+	return s.queue.Enqueue(ctx, tx, queue.Task{Kind: queue.Import, Video: v.ID, Tenant: v.Tenant})
 }
 
 // Retry has a file that could not be fetched tried again. An import that goes on anyway is left alone.
@@ -145,25 +143,17 @@ func (s *Service) Retry(ctx context.Context, by auth.Actor, id video.ID) error {
 	}
 	now := s.now()
 	return s.store.InTx(ctx, func(tx *store.Tx) error {
-		restarted, err := store.ImportsIn(tx).Restart(ctx, id, now)
+		restarted, err := restart(ctx, tx, id)
 		if err != nil || !restarted {
+			return err
+		}
+		if err := s.enqueue(ctx, tx, v); err != nil {
 			return err
 		}
 		usage, err := tenants.UsageOf(ctx, tx.Queries, v.Tenant, now)
 		if err != nil {
 			return err
 		}
-		tx.OnCommit(s.Wake)
 		return usage.CheckCreate()
 	})
 }
-
-// Wake has the service look for something to fetch now.
-func (s *Service) Wake() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-func newLease() string { return uuid.NewString() }

@@ -7,100 +7,165 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// tryImport tries a claimed import once, and records what became of it.
-func (s *Service) tryImport(parent context.Context, storage Storage, claimed store.Import) Outcome {
-	ctx, cancel := context.WithCancelCause(parent)
-	defer cancel(nil)
-	f := &fetch{Service: s, storage: storage, claimed: claimed}
-	f.size.Store(-1)
-	// The claim is kept until the outcome is recorded, also after a stop.
-	kept, end := context.WithCancel(context.WithoutCancel(ctx))
-	var keeping sync.WaitGroup
-	keeping.Go(func() {
-		panics.Log(kept, s.log, "keeping the claim of an import panicked", func() { f.renewClaim(kept, cancel) })
-	})
-	defer keeping.Wait()
-	defer end()
-	// A slow server must not keep other imports waiting for ever.
-	left := max(claimed.StartedAt.Add(s.config.TotalTimeout).Sub(s.now()), s.config.TotalTimeout/24)
-	defer time.AfterFunc(left, func() { cancel(errTooLong) }).Stop()
+const (
+	// progressEvery is how often the progress of a running fetch is stored.
+	progressEvery = 2 * time.Second
+	// recordTime is how long recording the end of a try may take after it was stopped.
+	recordTime = 15 * time.Second
+)
 
-	began := s.now()
-	lease, err := s.leases.Acquire(ctx, claimed.Video, func() { cancel(errStopped) })
-	if err == nil {
-		defer lease.Release()
-		f.lease = lease
-		if err = f.fetchMissing(ctx, cancel); err == nil {
-			err = s.uploads.CompleteFetched(context.WithoutCancel(ctx), claimed.Video)
-		}
+// Handler returns what does the tasks of imports: one try each.
+func (s *Service) Handler(storage Storage) queue.Handler {
+	return func(ctx context.Context, t queue.Task) (err error) {
+		s.started()
+		outcome := OutcomeWaiting // also after a panic
+		defer func() { s.ended(outcome) }()
+		outcome, err = s.try(ctx, storage, t.Video)
+		return err
 	}
-	if err != nil && parent.Err() != nil {
-		err = errStopped
-	} else if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errLost) || errors.Is(cause, errStopped)) {
-		err = cause
-	}
-	closing, done := context.WithTimeout(context.WithoutCancel(ctx), claimTTL)
-	defer done()
-	return s.conclude(closing, f, began, err)
 }
 
-// renewClaim renews the claim and stores the progress until ctx ends. It cancels the fetch when the claim is
-// lost, or may be.
-func (f *fetch) renewClaim(ctx context.Context, cancel context.CancelCauseFunc) {
-	ticker := time.NewTicker(renewEvery)
+// try tries once to fetch the file of a video, and records what became of it.
+func (s *Service) try(task context.Context, storage Storage, id video.ID) (Outcome, error) {
+	ctx, cancel := context.WithCancelCause(task)
+	defer cancel(nil)
+	f := &fetch{Service: s, storage: storage, row: row{video: id}}
+	f.size.Store(-1)
+	began := s.now()
+	var err error
+	if f.lease, err = s.leases.Acquire(ctx, id, func() { cancel(errLost) }); err == nil {
+		defer f.lease.Release()
+		err = f.fetchAll(ctx, cancel)
+	}
+	switch {
+	case err == nil:
+		return OutcomeCompleted, nil
+	case task.Err() != nil:
+		err = context.Cause(task)
+	case errors.Is(context.Cause(ctx), errLost):
+		err = errLost
+	}
+	closing, done := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer done()
+	return f.conclude(closing, began, err)
+}
+
+// fetchAll fetches what is missing and completes the video.
+func (f *fetch) fetchAll(ctx context.Context, cancel context.CancelCauseFunc) error {
+	err := f.store.InTx(ctx, func(tx *store.Tx) (err error) {
+		f.row, err = beginTry(ctx, tx, f.row.video, f.now())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// A slow server must not keep other imports waiting for ever.
+	left := max(f.row.startedAt.Add(f.config.TotalTimeout).Sub(f.now()), f.config.TotalTimeout/24)
+	defer time.AfterFunc(left, func() { cancel(errTooLong) }).Stop()
+
+	telling, told := context.WithCancel(ctx)
+	var progress sync.WaitGroup
+	progress.Go(func() {
+		panics.Log(ctx, f.log, "storing the progress of an import panicked", func() { f.tellProgress(telling) })
+	})
+	err = f.fetchMissing(ctx, cancel)
+	told()
+	progress.Wait()
+	if err != nil {
+		return err
+	}
+	return f.uploads.CompleteFetched(context.WithoutCancel(ctx), f.row.video, func(ctx context.Context, tx *store.Tx) error {
+		if err := finish(ctx, tx, f.row.video); err != nil {
+			return err
+		}
+		return f.queue.Complete(ctx, tx)
+	})
+}
+
+// tellProgress stores the progress until ctx ends.
+func (f *fetch) tellProgress(ctx context.Context) {
+	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
-	renewed := time.Now()
+	stored := -1.0
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		asked := time.Now()
-		mine, err := f.rows.Renew(ctx, store.Import{Video: f.claimed.Video, Lease: f.claimed.Lease}, f.now().Add(claimTTL), f.progress())
-		switch {
-		case ctx.Err() != nil:
-			return
-		case mine:
-			renewed = asked
-		case err == nil || time.Since(renewed) > claimTTL-renewEvery:
-			cancel(errLost)
-			return
+		if now := f.progress(); now >= 0 && now != stored && f.storeProgress(ctx) == nil {
+			stored = now
 		}
 	}
 }
 
-// conclude records what follows from a try.
-func (s *Service) conclude(ctx context.Context, f *fetch, began time.Time, err error) Outcome {
-	claimed := f.claimed
+func (f *fetch) storeProgress(ctx context.Context) error {
+	return f.store.InTx(ctx, func(tx *store.Tx) error { return f.progressIn(ctx, tx) })
+}
+
+// progressIn stores how much of the file has arrived, unless this try cannot tell.
+func (f *fetch) progressIn(ctx context.Context, tx *store.Tx) error {
+	progress := f.progress()
+	if progress < 0 {
+		return nil
+	}
+	return tx.SetImportProgress(ctx, f.row.video, progress)
+}
+
+// change changes the import in a transaction, as long as no other process has the upload. The video comes first,
+// as in a deletion: with another order, two transactions could wait for each other.
+func (f *fetch) change(ctx context.Context, change func(tx *store.Tx) error) error {
+	return f.store.InTx(ctx, func(tx *store.Tx) error {
+		if err := tx.Lock(ctx, f.row.video); err != nil {
+			return err
+		}
+		held, err := f.lease.Hold(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if !held {
+			return errLost
+		}
+		return change(tx)
+	})
+}
+
+// conclude records what follows from a try that did not complete the video.
+func (f *fetch) conclude(ctx context.Context, began time.Time, err error) (Outcome, error) {
 	remote, isRemote := errors.AsType[*remoteError](err)
 	failure, failed := errors.AsType[*video.Failure](err)
 	kind := video.KindOf(err)
 	switch {
-	case err == nil:
-		return OutcomeCompleted
-	case errors.Is(err, errLost):
-		return OutcomeWaiting
-	case errors.Is(err, errStopped):
-		return s.postpone(ctx, f, claimed, s.now(), OutcomeWaiting)
+	case errors.Is(err, queue.ErrCancelled): // the video was deleted, or another process has the task
+		return OutcomeWaiting, err
+	case errors.Is(err, queue.ErrStopping) || errors.Is(err, errLost):
+		_ = f.storeProgress(ctx) // the next try tells it, too
+		return OutcomeWaiting, queue.RetryAfter(f.config.RetryPause, err)
 	case isRemote:
-		return s.concludeRemote(ctx, f, began, remote)
+		return f.concludeRemote(ctx, began, remote)
 	case failed:
-		return s.fail(ctx, f, claimed, failure, err)
+		return f.fail(ctx, failure, err)
 	case kind == video.NotFound || kind == video.Conflict: // it was deleted, or is completed
-		return OutcomeWaiting
+		return OutcomeWaiting, nil
 	case kind == video.TooLarge:
-		return s.fail(ctx, f, claimed, video.Failf(video.ImportTooLarge, "%s", sentence(err)), err)
+		return f.fail(ctx, video.Failf(video.ImportTooLarge, "%s", sentence(err)), err)
 	case kind == video.Forbidden && !isTemporary(err):
-		return s.fail(ctx, f, claimed, video.Failf(video.QuotaExceeded, "%s", sentence(err)), err)
+		return f.fail(ctx, video.Failf(video.QuotaExceeded, "%s", sentence(err)), err)
 	}
-	s.log.WarnContext(ctx, "a file cannot be fetched now; it is tried again", "video", claimed.Video, "err", err)
-	return s.postpone(ctx, f, claimed, s.now().Add(s.config.OwnPause), OutcomeWaiting)
+	_ = f.storeProgress(ctx) // the same
+	return f.wait(ctx, "a file cannot be fetched now; it is tried again", err)
+}
+
+// wait has another try follow after trouble of our own.
+func (f *fetch) wait(ctx context.Context, message string, err error) (Outcome, error) {
+	f.log.WarnContext(ctx, message, "video", f.row.video, "err", err)
+	return OutcomeWaiting, queue.RetryAfter(f.config.OwnPause, errAgain)
 }
 
 func sentence(err error) string {
@@ -116,27 +181,37 @@ func isTemporary(err error) bool {
 	return ok && e.RetryAfter > 0
 }
 
-// concludeRemote has another try follow, unless there were enough that brought nothing.
-func (s *Service) concludeRemote(ctx context.Context, f *fetch, began time.Time, e *remoteError) Outcome {
-	claimed, had, now := f.claimed, f.had.Load(), s.now()
-	if had >= claimed.Peak+minProgress {
-		claimed.Tries, claimed.TroubleAt, began = 0, time.Time{}, now
+// concludeRemote has another try follow, unless there were enough that brought nothing. What has arrived is stored
+// now: tries may be shorter than the time between two reports.
+func (f *fetch) concludeRemote(ctx context.Context, began time.Time, e *remoteError) (Outcome, error) {
+	r, had, now := &f.row, f.had.Load(), f.now()
+	if had >= r.peak+minProgress {
+		r.tries, r.troubleAt, began = 0, time.Time{}, now
 	}
-	claimed.Peak = max(claimed.Peak, had)
-	claimed.Tries++
-	if claimed.TroubleAt.IsZero() {
-		claimed.TroubleAt = began
+	r.peak = max(r.peak, had)
+	r.tries++
+	if r.troubleAt.IsZero() {
+		r.troubleAt = began
 	}
-	last := claimed.TroubleAt.Add(s.config.GiveUpAfter)
-	if e.final || claimed.Tries >= minTries && !now.Before(last) {
-		return s.fail(ctx, f, claimed, e.failure, e.err)
+	last := r.troubleAt.Add(f.config.GiveUpAfter)
+	if e.final || r.tries >= minTries && !now.Before(last) {
+		return f.fail(ctx, e.failure, e.err)
 	}
-	next := now.Add(max(s.config.retryPause(claimed.Tries), min(e.after, s.config.GiveUpAfter)))
+	next := now.Add(max(f.config.retryPause(r.tries), min(e.after, f.config.GiveUpAfter)))
 	if next.After(last) && now.Before(last) {
 		next = last // the last try
 	}
-	s.log.InfoContext(ctx, "fetching a file broke off; it is tried again", "video", claimed.Video, "host", hostOf(claimed.URL), "bytes", had, "err", e.err)
-	return s.postpone(ctx, f, claimed, next, OutcomeRetry)
+	f.log.InfoContext(ctx, "fetching a file broke off; it is tried again", "video", r.video, "host", hostOf(r.url), "bytes", had, "err", e.err)
+	err := f.change(ctx, func(tx *store.Tx) error {
+		if err := f.progressIn(ctx, tx); err != nil {
+			return err
+		}
+		return setTries(ctx, tx, *r)
+	})
+	if err != nil {
+		f.log.WarnContext(ctx, "could not record the end of a fetch; it is tried again", "video", r.video, "err", err)
+	}
+	return OutcomeRetry, queue.RetryAfter(next.Sub(now), errAgain)
 }
 
 // hostOf is what the log may say of an address: the rest may hold credentials.
@@ -148,47 +223,35 @@ func hostOf(address string) string {
 	return u.Hostname()
 }
 
-// postpone has another try follow. What has arrived is told now: tries may be shorter than the time between two renewals.
-func (s *Service) postpone(ctx context.Context, f *fetch, claimed store.Import, next time.Time, o Outcome) Outcome {
-	if err := s.rows.Postpone(ctx, claimed, next, f.progress()); err != nil {
-		s.log.WarnContext(ctx, "could not record the end of a fetch; its claim ends by itself", "video", claimed.Video, "err", err)
-	}
-	return o
-}
-
 // fail fails the video. What was fetched stays if another try may use it, and goes before the failure
 // is told: from then on a client may have it tried again.
-func (s *Service) fail(ctx context.Context, f *fetch, claimed store.Import, why *video.Failure, cause error) Outcome {
+func (f *fetch) fail(ctx context.Context, why *video.Failure, cause error) (Outcome, error) {
 	if why.Code != video.ImportUnreachable {
-		switch mine, err := s.discard(ctx, f); {
-		case err != nil:
-			s.log.WarnContext(ctx, "could not remove a file that was fetched; it is tried again", "video", claimed.Video, "err", err)
-			return s.postpone(ctx, f, claimed, s.now().Add(s.config.OwnPause), OutcomeWaiting)
-		case !mine:
-			return OutcomeWaiting
+		if err := f.discard(ctx); err != nil {
+			return f.wait(ctx, "could not remove a file that was fetched; it is tried again", err)
 		}
 	}
 	var failed bool
-	err := s.store.InTx(ctx, func(tx *store.Tx) (err error) {
-		failed, err = store.ImportsIn(tx).Fail(ctx, claimed, why, s.now())
-		return err
+	err := f.change(ctx, func(tx *store.Tx) (err error) {
+		if failed, err = failVideo(ctx, tx, f.row.video, why, f.now()); err != nil {
+			return err
+		}
+		return f.queue.Complete(ctx, tx)
 	})
 	if err != nil {
-		s.log.WarnContext(ctx, "could not record that a file cannot be fetched; it is tried again", "video", claimed.Video, "err", err)
-		return OutcomeWaiting
+		return f.wait(ctx, "could not record that a file cannot be fetched; it is tried again", err)
 	}
 	if failed {
-		s.log.InfoContext(ctx, "a file could not be fetched", "video", claimed.Video, "host", hostOf(claimed.URL), "code", why.Code, "err", cause)
-		s.finished(video.Fail, why)
+		f.log.InfoContext(ctx, "a file could not be fetched", "video", f.row.video, "host", hostOf(f.row.url), "code", why.Code, "err", cause)
+		f.finished(video.Fail, why)
 	}
-	return OutcomeFailed
+	return OutcomeFailed, nil
 }
 
-// discard removes what was fetched. It reports false, and removes nothing, if the claim was lost: what is
-// stored then belongs to the new holder of the claim.
-func (s *Service) discard(ctx context.Context, f *fetch) (mine bool, err error) {
-	if mine, err = s.rows.Renew(ctx, f.claimed, s.now().Add(claimTTL), f.progress()); err != nil || !mine {
-		return false, err
+// discard removes what was fetched, unless it belongs to another process now.
+func (f *fetch) discard(ctx context.Context) error {
+	if err := f.change(ctx, func(*store.Tx) error { return nil }); err != nil {
+		return err
 	}
-	return true, s.uploads.Discard(ctx, f.claimed.Video)
+	return f.uploads.Discard(ctx, f.row.video)
 }

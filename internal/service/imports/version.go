@@ -22,17 +22,17 @@ func strongETag(res *http.Response) string {
 // validator names the version of the file that the stored bytes are of, for If-Range; "" if the server
 // gave it no name.
 func (f *fetch) validator() string {
-	if f.claimed.ETag != "" {
-		return f.claimed.ETag
+	if f.row.etag != "" {
+		return f.row.etag
 	}
-	return f.claimed.Modified
+	return f.row.modified
 }
 
 // continues reports whether a response of some bytes begins where part ends, and is of the same version.
 func (f *fetch) continues(res *http.Response, part Partial) bool {
 	from, total, ok := contentRange(res)
 	return ok && from == part.Stored() && (part.Size() < 0 || total < 0 || total == part.Size()) &&
-		sameVersion(f.claimed.ETag, strongETag(res)) && sameVersion(f.claimed.Modified, res.Header.Get("Last-Modified"))
+		sameVersion(f.row.etag, strongETag(res)) && sameVersion(f.row.modified, res.Header.Get("Last-Modified"))
 }
 
 // sameVersion reports whether two names of a version do not contradict each other. A server need not repeat them.
@@ -43,7 +43,7 @@ func (f *fetch) isWhole(res *http.Response, part Partial) bool {
 	total, ok := strings.CutPrefix(res.Header.Get("Content-Range"), "bytes */")
 	n, err := strconv.ParseInt(total, 10, 64)
 	return ok && err == nil && n == part.Stored() && part.Size() < 0 &&
-		sameVersion(f.claimed.ETag, strongETag(res)) && sameVersion(f.claimed.Modified, res.Header.Get("Last-Modified"))
+		sameVersion(f.row.etag, strongETag(res)) && sameVersion(f.row.modified, res.Header.Get("Last-Modified"))
 }
 
 // contentRange reads "bytes 5-9/10". The total is -1 where the server does not know it.

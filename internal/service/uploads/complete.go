@@ -27,7 +27,7 @@ func (s *Service) Complete(ctx context.Context, by auth.Actor, id video.ID) (vid
 		return video.Video{}, &video.Error{Kind: video.Conflict, Code: "import_unfinished",
 			Msg: "The file of this video is fetched from its sourceUrl, and completed by itself. If that has failed, POST /api/video/{id}/import tries again."}
 	}
-	accepted, err := s.acceptStable(ctx, v)
+	accepted, err := s.acceptStable(ctx, v, nil)
 	if f, ok := errors.AsType[*video.Failure](err); ok {
 		accepted, err = false, s.refuse(ctx, v, f)
 	}
@@ -41,9 +41,9 @@ func (s *Service) Complete(ctx context.Context, by auth.Actor, id video.ID) (vid
 	}
 }
 
-// CompleteFetched does the same for a file that was fetched. A file that does not pass is a
-// *video.Failure; it is up to the caller to record that.
-func (s *Service) CompleteFetched(ctx context.Context, id video.ID) error {
+// CompleteFetched does the same for a file that was fetched. finish is called in the transaction that accepts
+// the file. A file that does not pass is a *video.Failure; it is up to the caller to record that.
+func (s *Service) CompleteFetched(ctx context.Context, id video.ID, finish func(context.Context, *store.Tx) error) error {
 	v, err := s.openForUpload(ctx, id)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (s *Service) CompleteFetched(ctx context.Context, id video.ID) error {
 	if err := usage.CheckWork(); err != nil {
 		return err // before it is copied for nothing, again and again
 	}
-	_, err = s.acceptStable(ctx, v)
+	_, err = s.acceptStable(ctx, v, finish)
 	if _, failed := errors.AsType[*video.Failure](err); failed || err == nil {
 		return err
 	}
@@ -64,9 +64,9 @@ func (s *Service) CompleteFetched(ctx context.Context, id video.ID) error {
 }
 
 // acceptStable is accept for a file that may change while it is verified, and is verified again then.
-func (s *Service) acceptStable(ctx context.Context, v video.Video) (accepted bool, err error) {
+func (s *Service) acceptStable(ctx context.Context, v video.Video, finish func(context.Context, *store.Tx) error) (accepted bool, err error) {
 	for range 3 {
-		accepted, err = s.accept(ctx, v)
+		accepted, err = s.accept(ctx, v, finish)
 		if !errors.Is(err, blob.ErrChanged) && !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -93,8 +93,8 @@ var errTooSlow = &video.Error{Kind: video.Unavailable, Code: "storage_unavailabl
 
 // accept verifies the uploaded file, pins it under a key that no upload address reaches, and turns the
 // video to processing. A file that does not pass is a *video.Failure. It reports false when another
-// call accepted a file before.
-func (s *Service) accept(ctx context.Context, v video.Video) (bool, error) {
+// call accepted a file before. finish is part of the transaction, unless it is nil.
+func (s *Service) accept(ctx context.Context, v video.Video, finish func(context.Context, *store.Tx) error) (bool, error) {
 	id := v.ID
 	info, err := s.verify(ctx, id)
 	if err != nil {
@@ -129,8 +129,8 @@ func (s *Service) accept(ctx context.Context, v video.Video) (bool, error) {
 			accepted = false
 			return cmp.Or(err, refusal)
 		}
-		if v.Imported {
-			if err := store.ImportsIn(tx).Finish(ctx, id); err != nil {
+		if finish != nil {
+			if err := finish(ctx, tx); err != nil {
 				return err
 			}
 		}

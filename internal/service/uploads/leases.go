@@ -62,6 +62,8 @@ type holder struct {
 type Lease struct {
 	Release func()      // must be called in the end
 	Valid   func() bool // whether no other request can have the lease yet
+	// Hold asks the database whether no other request has the lease, and keeps it so until tx ends.
+	Hold func(ctx context.Context, tx *store.Tx) (bool, error)
 }
 
 // NewLeases returns the leases of this process.
@@ -104,7 +106,10 @@ func (l *Leases) acquire(ctx context.Context, h *holder, id video.ID, stop func(
 		}
 		l.releaseHolder(h)
 	}
-	return Lease{Release: release, Valid: func() bool { return l.valid(h) }}, nil
+	return Lease{
+		Release: release, Valid: func() bool { return l.valid(h) },
+		Hold: func(ctx context.Context, tx *store.Tx) (bool, error) { return tx.HoldLease(ctx, h.lease) },
+	}, nil
 }
 
 // valid uses the clock of this machine, which goes on while a process is stopped: one that wakes up

@@ -6,8 +6,10 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/blob/disk"
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -28,6 +30,7 @@ func TestLeasesAmongProcesses(t *testing.T) {
 	if !lease.Valid() {
 		t.Error("a lease that was just acquired is not valid")
 	}
+	wantHeld(t, first, lease, true)
 	go func() {
 		<-stopped
 		lease.Release()
@@ -49,5 +52,18 @@ func TestLeasesAmongProcesses(t *testing.T) {
 	if lease.Valid() {
 		t.Error("two processes have a valid lease")
 	}
+	wantHeld(t, second, lease, false)
+	wantHeld(t, second, next, true)
 	<-lost
+}
+
+// wantHeld asks the database of a process whether a lease is still held.
+func wantHeld(t *testing.T, r *servicetest.Rig, lease uploads.Lease, want bool) {
+	t.Helper()
+	r.Must(r.Store.InTx(t.Context(), func(tx *store.Tx) error {
+		if held, err := lease.Hold(t.Context(), tx); err != nil || held != want {
+			t.Errorf("a lease is held: %t, %v; want %t", held, err, want)
+		}
+		return nil
+	}))
 }

@@ -23,7 +23,9 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob/disk"
 	"github.com/spool-video/spool/internal/backend/blob/s3"
 	"github.com/spool-video/spool/internal/backend/blob/s3/s3test"
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/queue/local"
+	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/imports"
@@ -57,9 +59,11 @@ type bench struct {
 	dir     string           // of the objects, on a disk
 
 	lost    atomic.Bool // requests lose their lease
-	fetched imports.Storage
+	storage tus.Storage
 	tries   tries
+	address string // of PostgreSQL; "": SQLite
 	db      *store.Store
+	queue   queue.Queue
 }
 
 // onBoth runs a test on a local disk and on a bucket.
@@ -149,24 +153,15 @@ func onBucket(t *testing.T) *bench {
 // serve starts the server.
 func (b *bench) serve(storage tus.Storage) {
 	b.t.Helper()
-	db, err := store.OpenSQLite(b.t.Context(), servicetest.Database.Fresh(b.t))
-	b.must(err)
-	b.t.Cleanup(func() { db.Close() })
-	b.db = db
-	b.Services, err = servicetest.Wire(b.t.Context(), servicetest.Config{
-		Uploads:        uploads.Config{URLTTL: time.Hour, MaxBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit},
-		AbandonedAfter: time.Hour, MinFree: 1,
-		MaxImports: 16, OutboundAllow: []string{originAddress}, ImportTiming: b.timing,
-	}, servicetest.Parts{Store: db, Queue: local.New(db.Writer(), local.Options{}), Blobs: b.blobs, ImportStarted: b.tries.start, ImportEnded: b.tries.end, Now: b.now})
-	b.must(err)
+	b.storage = storage
+	b.open()
+	b.wire()
 	secret, _, err := b.Keys.Create(b.t.Context(), auth.Key{})
 	b.must(err)
 	b.by, err = b.Keys.Authenticate(b.t.Context(), secret)
 	b.must(err)
 	mux := http.NewServeMux()
-	services := tus.Services{Uploads: b.Uploads, Leases: b.Leases, Space: b.Reserve}
-	b.fetched = tus.Imports(services, storage)
-	b.must(tus.Register(mux, services, storage, tus.Config{
+	b.must(tus.Register(mux, b.uploadServices(), storage, tus.Config{
 		MaxBytes: limit, IdleTimeout: idleTimeout, Base: func(r *http.Request) (string, error) { return "http://" + r.Host, nil },
 	}))
 	edge := problem.RequestID(slog.New(slog.DiscardHandler), delivery.Guard(problem.Mux(mux), delivery.Timeouts{}))
@@ -176,6 +171,41 @@ func (b *bench) serve(storage tus.Storage) {
 		server.Close()
 	})
 	b.url = server.URL
+}
+
+// open opens the database.
+func (b *bench) open() {
+	b.t.Helper()
+	var err error
+	if b.address != "" {
+		b.db, err = store.OpenPostgres(b.t.Context(), b.address)
+	} else {
+		b.db, err = store.OpenSQLite(b.t.Context(), servicetest.Database.Fresh(b.t))
+	}
+	b.must(err)
+	db := b.db
+	b.t.Cleanup(func() { db.Close() })
+}
+
+// wire builds the queue and the services as a process does when it starts.
+func (b *bench) wire() {
+	b.t.Helper()
+	var err error
+	if b.queue = local.New(b.db.Writer(), local.Options{}); b.address != "" {
+		b.queue, err = river.Open(b.t.Context(), b.db, river.Options{})
+		b.must(err)
+	}
+	b.Services, err = servicetest.Wire(b.t.Context(), servicetest.Config{
+		Uploads:        uploads.Config{URLTTL: time.Hour, MaxBytes: 2000, ResumableURLTTL: time.Hour, MaxResumableBytes: limit},
+		AbandonedAfter: time.Hour, MinFree: 1,
+		MaxImports: slots, OutboundAllow: []string{originAddress}, ImportTiming: b.timing,
+	}, servicetest.Parts{Store: b.db, Queue: b.queue, Blobs: b.blobs, ImportStarted: b.tries.start, ImportEnded: b.tries.end, Now: b.now})
+	b.must(err)
+}
+
+// uploadServices are what uploads need.
+func (b *bench) uploadServices() tus.Services {
+	return tus.Services{Uploads: b.Uploads, Leases: b.Leases, Space: b.Reserve}
 }
 
 func (b *bench) must(err error) {

@@ -1,17 +1,16 @@
 package tus_test
 
 import (
-	"bytes"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/service/auth"
-	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/tus"
 )
 
 // held serves a file, of which it keeps the rest until it is released or the client goes.
@@ -76,6 +75,48 @@ func TestAStoppedFetchGoesOn(t *testing.T) {
 			t.Errorf("%d requests; the last one has the headers %v", len(all), all[len(all)-1].Header)
 		}
 	})
+}
+
+// A backup has the row of an import and not the bytes that were fetched.
+func TestAFetchWithoutWhatWasStoredBeginsAgain(t *testing.T) {
+	t.Parallel()
+	b := onDisk(t)
+	o, whole := newOrigin(t), content(3*mib)
+	h := newHeld(whole, 2*mib)
+	o.mux.Handle("/a", nth(h.ServeHTTP, file(whole, "ETag", `"h"`)))
+	stop := b.runImports()
+	u := b.fetch(t, o.URL+"/a")
+	wait(t, "the first request", h.begun)
+	stop()
+	b.must(b.Uploads.Discard(t.Context(), u.id))
+	b.runImports()
+	u.wantFetched(t, whole)
+	if all := o.seen("/a"); len(all) != 2 || all[1].Header.Get("Range") != "" {
+		t.Errorf("%d requests; the last one has the headers %v", len(all), all[len(all)-1].Header)
+	}
+}
+
+// A task may run twice, also after its import has ended.
+func TestAnImportThatEndedIsNotFetchedAgain(t *testing.T) {
+	t.Parallel()
+	b := onDisk(t)
+	o, whole := newOrigin(t), content(5000)
+	o.mux.HandleFunc("/a", file(whole))
+	b.runImports()
+	good, bad := b.fetch(t, o.URL+"/a"), b.fetch(t, o.URL+"/b")
+	good.wantFetched(t, whole)
+	bad.wantFailed(t, video.ImportRefused)
+	again := b.Imports.Handler(tus.Imports(b.uploadServices(), b.storage))
+	for _, id := range []video.ID{good.id, bad.id, "no-such-video"} {
+		if err := again(t.Context(), queue.Task{Kind: queue.Import, Video: id}); err != nil {
+			t.Errorf("the task of an import that ended fails: %v", err)
+		}
+	}
+	if a, b := len(o.seen("/a")), len(o.seen("/b")); a != 1 || b != 1 {
+		t.Errorf("%d and %d requests; want one each", a, b)
+	}
+	good.wantFetched(t, whole)
+	bad.wantFailed(t, video.ImportRefused)
 }
 
 // A server that cuts every connection early lets nobody believe that nothing arrives.
@@ -253,49 +294,12 @@ func TestTenantsShareTheSlots(t *testing.T) {
 	b.must(err)
 	other := &bench{Services: b.Services, t: t, blobs: b.blobs, by: by, url: b.url}
 	other.fetch(t, o.URL+"/fast").wantFetched(t, whole)
-	// Not the requests: on a machine that stalls, a try loses its claim, and another one follows.
 	if most, _ := b.tries.counted(); most > 8+1 {
 		t.Errorf("%d files are fetched at a time; want half of the slots for the slow ones, and one more", most)
 	}
 	close(h.release)
 	for _, u := range slow {
 		u.wantFetched(t, whole)
-	}
-}
-
-// Somebody whose claim has ended without its notice leaves alone what others have stored since.
-func TestALostClaimRemovesNothing(t *testing.T) {
-	t.Parallel()
-	b := onDisk(t)
-	o, whole := newOrigin(t), content(5000)
-	var u *upload
-	created := make(chan struct{})
-	o.mux.HandleFunc("/a", func(w http.ResponseWriter, r *http.Request) {
-		<-created
-		later := time.Now().Add(time.Hour)
-		if _, ok, err := store.ImportsOf(b.db).Claim(t.Context(), u.id, "another", later, later.Add(time.Hour)); err != nil || !ok {
-			t.Errorf("claim: %t, %v", ok, err)
-		}
-		if _, err := b.blobs.Put(t.Context(), objects.Upload(u.id), bytes.NewReader(whole)); err != nil {
-			t.Error(err)
-		}
-		http.NotFound(w, r)
-	})
-	b.runImports()
-	u = b.fetch(t, o.URL+"/a")
-	close(created)
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if _, ended := b.tries.counted(); ended > 0 {
-			break
-		} else if time.Now().After(end) {
-			t.Fatal("the try does not end")
-		}
-	}
-	if keys := u.stored(); len(keys) != 1 || keys[0] != objects.Upload(u.id) {
-		t.Errorf("stored are %q; want what the other has stored", keys)
-	}
-	if s, err := b.Catalog.State(t.Context(), b.by, u.id); err != nil || s.Video.Status != video.PendingUpload {
-		t.Errorf("the video is %s, %v", s.Video.Status, err)
 	}
 }
 

@@ -15,12 +15,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/internal/web/tus"
 )
 
 // originAddress is the only address that is not public and may be reached.
 const originAddress = "127.0.0.3"
+
+// slots is how many files are fetched at a time.
+const slots = 16
 
 // quick tries again soon, and otherwise waits longer than production: the machine may be busy.
 var quick = imports.Timing{
@@ -165,14 +170,15 @@ func redirect(to string) http.HandlerFunc {
 	}
 }
 
-// runImports fetches until the returned function is called, or the test ends.
+// runImports fetches until the returned function is called, or the test ends. Then the process starts anew.
 func (b *bench) runImports() (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(b.t.Context()))
-	done := make(chan struct{})
-	go func() { defer close(done); b.Imports.Run(ctx, b.fetched) }()
-	stop = sync.OnceFunc(func() { cancel(); <-done })
-	b.t.Cleanup(stop)
-	return stop
+	b.t.Helper()
+	q := b.queue
+	fetch := b.Imports.Handler(tus.Imports(b.uploadServices(), b.storage))
+	b.must(q.Start(b.t.Context(), map[queue.Lane]queue.Pool{queue.ImportLane: {Places: slots, Handle: fetch}}))
+	end := sync.OnceFunc(func() { b.must(q.Stop(context.WithoutCancel(b.t.Context()))) })
+	b.t.Cleanup(end)
+	return func() { end(); b.wire() }
 }
 
 // fetch creates a video whose file is fetched.

@@ -45,7 +45,6 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"signing keys", signingKeyTests()},
 		{"counts of tenants", countTests()},
 		{"events", eventTests()},
-		{"imports", importTests()},
 		{"stored", storedTests()},
 		{"transactions", transactionTests()},
 		{"races", raceTests()},
