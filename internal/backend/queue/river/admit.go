@@ -110,35 +110,43 @@ const placesSQL = `
 	       (SELECT count(*) FROM river_job WHERE queue = $1 AND state IN ('running', 'available'))`
 
 // admitSQL makes at most $2 tasks of a lane available, of each share so many that it has no more than $3. It
-// skips from one share to the next in an index, because one may have a hundred thousand tasks. A task whose
-// name runs has to wait: that attempt was cancelled, and has not ended.
+// reads the first task of each share, skipping through an index because one share may have a hundred thousand
+// tasks, and more tasks only of the $2 shares that come first. A task whose name runs has to wait: that attempt
+// was cancelled, and has not ended.
 const admitSQL = `
-	WITH RECURSIVE waiting (share) AS (
-	     SELECT (SELECT args->>'share' FROM river_job WHERE queue = $1 AND state = 'pending' AND priority = 1 ORDER BY args->>'share' LIMIT 1)
+	WITH RECURSIVE blocked AS (
+	     SELECT args->>'name' AS name FROM river_job WHERE queue = $1 AND state = 'running' AND metadata ? 'cancel_attempted_at'
+	), head (share, urgency, age) AS (
+	     (SELECT args->>'share', (args->>'priority')::bigint, coalesce((args->>'first')::bigint, id) FROM river_job
+	       WHERE queue = $1 AND state = 'pending' AND priority = 1 AND args->>'name' <> ALL (ARRAY(SELECT name FROM blocked))
+	       ORDER BY 1, 2, 3 LIMIT 1)
 	      UNION ALL
-	     SELECT (SELECT args->>'share' FROM river_job WHERE queue = $1 AND state = 'pending' AND priority = 1 AND args->>'share' > waiting.share ORDER BY args->>'share' LIMIT 1)
-	       FROM waiting WHERE waiting.share IS NOT NULL
+	     SELECT next.* FROM head CROSS JOIN LATERAL (
+	            SELECT args->>'share', (args->>'priority')::bigint, coalesce((args->>'first')::bigint, id) FROM river_job
+	             WHERE queue = $1 AND state = 'pending' AND priority = 1 AND args->>'name' <> ALL (ARRAY(SELECT name FROM blocked))
+	               AND args->>'share' > head.share
+	             ORDER BY 1, 2, 3 LIMIT 1) AS next
 	), held AS (
 	     SELECT args->>'share' AS share, count(*) AS tasks FROM river_job
 	      WHERE queue = $1 AND state IN ('running', 'available') GROUP BY 1
+	), first AS (
+	     SELECT share, coalesce(held.tasks, 0) AS held, served.at
+	       FROM head LEFT JOIN held USING (share)
+	      CROSS JOIN LATERAL (SELECT max(attempted_at) AS at FROM river_job WHERE queue = $1 AND args->>'share' = head.share) AS served
+	      WHERE coalesce(held.tasks, 0) < $3
+	      ORDER BY urgency >= $4, held, at NULLS FIRST, urgency, age LIMIT $2
 	), candidate AS (
-	     SELECT first.id, first.urgency, first.age, served.at,
-	            coalesce(held.tasks, 0) + row_number() OVER (PARTITION BY waiting.share ORDER BY first.urgency, first.age) AS nth
-	       FROM waiting
-	       LEFT JOIN held ON held.share = waiting.share
-	      CROSS JOIN LATERAL (
-	            SELECT id, (args->>'priority')::bigint AS urgency, coalesce((args->>'first')::bigint, id) AS age FROM river_job AS job
-	             WHERE queue = $1 AND state = 'pending' AND priority = 1 AND args->>'share' = waiting.share
-	               AND NOT EXISTS (SELECT 1 FROM river_job AS old
-	                                WHERE old.queue = $1 AND old.state = 'running' AND old.metadata ? 'cancel_attempted_at' AND old.args->>'name' = job.args->>'name')
-	             ORDER BY urgency, age LIMIT $2) AS first
-	      CROSS JOIN LATERAL (
-	            SELECT max(attempted_at) AS at FROM river_job WHERE queue = $1 AND args->>'share' = waiting.share) AS served
+	     SELECT task.*, first.at, first.held + row_number() OVER (PARTITION BY first.share ORDER BY task.urgency, task.age) AS nth
+	       FROM first CROSS JOIN LATERAL (
+	            SELECT id, (args->>'priority')::bigint AS urgency, coalesce((args->>'first')::bigint, id) AS age FROM river_job
+	             WHERE queue = $1 AND state = 'pending' AND priority = 1 AND args->>'name' <> ALL (ARRAY(SELECT name FROM blocked))
+	               AND args->>'share' = first.share
+	             ORDER BY 2, 3 LIMIT least($2, $3)) AS task
 	)
 	UPDATE river_job SET state = 'available', scheduled_at = least(scheduled_at, now())
-	 WHERE state = 'pending' AND id IN (
+	 WHERE state = 'pending' AND id = ANY (ARRAY(
 	       SELECT id FROM candidate WHERE nth <= $3
-	        ORDER BY urgency >= $4, nth, at NULLS FIRST, urgency, age LIMIT $2)`
+	        ORDER BY urgency >= $4, nth, at NULLS FIRST, urgency, age LIMIT $2))`
 
 // admit fills the free places of a lane, and wakes River's fetchers when tx commits.
 func (q *Queue) admit(ctx context.Context, tx pgx.Tx, lane queue.Lane) error {

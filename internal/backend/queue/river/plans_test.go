@@ -3,6 +3,7 @@ package river
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,9 +105,11 @@ func fill(t testing.TB, st *store.Store, q *Queue, n int) {
 			Tenant: video.Tenant("abcde"[i%5 : i%5+1]), Priority: i % 60,
 		})
 	}
-	err := st.InTx(t.Context(), func(tx *store.Tx) error { return q.Enqueue(t.Context(), tx, tasks...) })
-	if err != nil {
-		t.Fatal(err)
+	for some := range slices.Chunk(tasks, 1000) {
+		err := st.InTx(t.Context(), func(tx *store.Tx) error { return q.Enqueue(t.Context(), tx, some...) })
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
