@@ -105,7 +105,6 @@ func TestCancelledRequestIsNoDatabaseError(t *testing.T) {
 		"Video":         func() error { _, err := st.Video(ctx, "a"); return err },
 		"VideoOf":       func() error { _, err := st.VideoOf(ctx, "a"); return err },
 		"Steps":         func() error { _, err := st.Steps(ctx, "a"); return err },
-		"SigningKeys":   func() error { _, err := st.SigningKeys(ctx); return err },
 		"MarkedDeleted": func() error { _, err := st.MarkedDeleted(ctx); return err },
 		"Ping":          func() error { return st.Ping(ctx) },
 		"InTx":          func() error { return st.InTx(ctx, func(*store.Tx) error { return nil }) },

@@ -11,11 +11,11 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-func (k *SigningKeys) newKey() store.SigningKey {
+func (k *SigningKeys) newKey() signingRow {
 	id, secret := make([]byte, 4), make([]byte, 32)
 	rand.Read(id)
 	rand.Read(secret)
-	return store.SigningKey{ID: hex.EncodeToString(id), Secret: secret, CreatedAt: k.now().UTC()}
+	return signingRow{ID: hex.EncodeToString(id), Secret: secret, CreatedAt: k.now().UTC()}
 }
 
 // Rotate makes a new key that signs from now on. Addresses signed with older keys stay valid; keys
@@ -24,18 +24,18 @@ func (k *SigningKeys) newKey() store.SigningKey {
 func (k *SigningKeys) Rotate(ctx context.Context) (id string, err error) {
 	fresh := k.newKey()
 	err = k.store.InTx(ctx, func(tx *store.Tx) error {
-		keys, err := tx.SigningKeys(ctx) // newest first
+		keys, err := allSigningKeys(ctx, tx.Queries) // newest first
 		if err != nil {
 			return err
 		}
 		for i, old := range keys {
 			if i > 0 && k.now().Sub(keys[i-1].CreatedAt) > k.keepFor() {
-				if err := tx.RemoveSigningKey(ctx, old.ID); err != nil {
+				if err := removeSigningKey(ctx, tx, old.ID); err != nil {
 					return err
 				}
 			}
 		}
-		return tx.InsertSigningKey(ctx, fresh)
+		return insertSigningKey(ctx, tx, fresh)
 	})
 	if err != nil {
 		return "", err
@@ -55,23 +55,23 @@ func (k *SigningKeys) keepFor() time.Duration { return max(k.maxLife, maxUploadL
 // FollowEvery.
 func (k *SigningKeys) Revoke(ctx context.Context, id string) (made string, err error) {
 	err = k.store.InTx(ctx, func(tx *store.Tx) error {
-		made = ""                        // the transaction may be repeated
-		keys, err := tx.SigningKeys(ctx) // newest first
+		made = ""                                    // the transaction may be repeated
+		keys, err := allSigningKeys(ctx, tx.Queries) // newest first
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(keys, func(key store.SigningKey) bool { return key.ID == id })
+		i := slices.IndexFunc(keys, func(key signingRow) bool { return key.ID == id })
 		if i < 0 {
 			return SigningKeyNotFound()
 		}
 		if i == 0 {
 			fresh := k.newKey()
-			if err := tx.InsertSigningKey(ctx, fresh); err != nil {
+			if err := insertSigningKey(ctx, tx, fresh); err != nil {
 				return err
 			}
 			made = fresh.ID
 		}
-		return tx.RemoveSigningKey(ctx, id)
+		return removeSigningKey(ctx, tx, id)
 	})
 	if err != nil {
 		return "", err
@@ -92,7 +92,7 @@ type SigningKey struct {
 
 // List returns the signing keys, newest first.
 func (k *SigningKeys) List(ctx context.Context) ([]SigningKey, error) {
-	rows, err := k.store.SigningKeys(ctx)
+	rows, err := allSigningKeys(ctx, k.store.Queries)
 	if err != nil {
 		return nil, err
 	}

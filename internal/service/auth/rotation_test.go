@@ -1,18 +1,29 @@
 package auth_test
 
 import (
-	"log/slog"
+	"errors"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
+
+const subject = "some video"
+
+// code returns the code of an error, or "" if there is no error.
+func code(err error) string {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*video.Error](err); ok {
+		return e.Code
+	}
+	return err.Error()
+}
 
 func signingIDs(t *testing.T, keys *auth.SigningKeys) (ids []string) {
 	t.Helper()
@@ -55,38 +66,6 @@ func TestRevokeSigningKey(t *testing.T) {
 	if third := keys.Sign(sign.Playback, subject, b.Now().Add(time.Hour)); verify(second) != "url_invalid" || verify(third) != "" {
 		t.Errorf("newest key revoked: its address %q, a new one %q; want url_invalid and no error", verify(second), verify(third))
 	}
-}
-
-// A server learns of a revocation by another process in seconds, also when the load that brings it is
-// overtaken by one that began earlier.
-func TestServerFollowsRevocation(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		rows, keys := loadKeys(t)
-		rows.replace(store.SigningKey{ID: "0002", Secret: []byte("second")}, store.SigningKey{ID: "0001", Secret: []byte("first")})
-		if err := keys.Load(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		token := keys.Sign(sign.Upload, subject, time.Now().Add(time.Hour))
-		go keys.Follow(t.Context(), slog.New(slog.DiscardHandler))
-		time.Sleep(auth.FollowEvery + time.Second)
-		if got := code(keys.Verify(t.Context(), sign.Upload, subject, token)); got != "" {
-			t.Fatalf("before the revocation: %s", got)
-		}
-
-		rows.set(nil, auth.FollowEvery) // a slow load reads the old keys
-		go keys.Load(t.Context())
-		synctest.Wait()
-		rows.set(nil, 0)
-		rows.replace(store.SigningKey{ID: "0003", Secret: []byte("third")})
-		for range 2 {
-			time.Sleep(auth.FollowEvery)
-			synctest.Wait()
-			if got := code(keys.Verify(t.Context(), sign.Upload, subject, token)); got != "url_invalid" {
-				t.Errorf("after the revocation: %q; want url_invalid", got)
-			}
-		}
-	})
 }
 
 func TestRotationKeepsKeysForTheLongestLife(t *testing.T) {

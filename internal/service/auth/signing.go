@@ -20,17 +20,11 @@ import (
 // operator may set a shorter one.
 const MaxSignedLife = 31_536_000 * time.Second // a year
 
-// SigningStore is the database as far as signing keys need it.
-type SigningStore interface {
-	InTx(ctx context.Context, f func(*store.Tx) error) error
-	SigningKeys(ctx context.Context) ([]store.SigningKey, error) // newest first
-}
-
 // SigningKeys sign addresses and verify them. They are a copy in memory: the database is the
 // authority, because another process may rotate keys.
 type SigningKeys struct {
 	ring    *sign.Keyring
-	store   SigningStore
+	store   *store.Store
 	now     func() time.Time
 	maxLife time.Duration // of a playback address
 
@@ -46,16 +40,16 @@ type SigningKeys struct {
 
 // LoadSigningKeys returns the signing keys in a database. It makes the first one if the database has no key.
 // Playback addresses live no longer than maxLife; 0 stands for MaxSignedLife.
-func LoadSigningKeys(ctx context.Context, s SigningStore, now func() time.Time, maxLife time.Duration) (*SigningKeys, error) {
+func LoadSigningKeys(ctx context.Context, s *store.Store, now func() time.Time, maxLife time.Duration) (*SigningKeys, error) {
 	k := &SigningKeys{ring: sign.NewKeyring(), store: s, now: now, maxLife: cmp.Or(maxLife, MaxSignedLife)}
 	k.unknown = cache.NewRecent(func(ctx context.Context) (struct{}, error) { return struct{}{}, k.Load(ctx) }, loadTimeout,
 		func(took time.Duration, _ error) time.Duration { return loadPause - took })
 	err := s.InTx(ctx, func(tx *store.Tx) error {
-		keys, err := tx.SigningKeys(ctx)
+		keys, err := allSigningKeys(ctx, tx.Queries)
 		if err != nil || len(keys) > 0 {
 			return err
 		}
-		return tx.InsertSigningKey(ctx, k.newKey())
+		return insertSigningKey(ctx, tx, k.newKey())
 	})
 	if err != nil {
 		return nil, err
@@ -66,21 +60,27 @@ func LoadSigningKeys(ctx context.Context, s SigningStore, now func() time.Time, 
 // Load reads the keys again: another process may have rotated or revoked them.
 func (k *SigningKeys) Load(ctx context.Context) error {
 	n := k.begun.Add(1)
-	rows, err := k.store.SigningKeys(ctx)
+	rows, err := allSigningKeys(ctx, k.store.Queries)
 	if err != nil {
 		return err
 	}
+	k.use(n, rows)
+	return nil
+}
+
+// use signs and verifies with the keys that load number n has read, unless a load that began later is done
+// already: a revoked key must not come back.
+func (k *SigningKeys) use(n int64, rows []signingRow) {
 	keys := make([]sign.Key, len(rows))
 	for i, r := range rows {
 		keys[i] = sign.Key{ID: r.ID, Secret: r.Secret}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if n > k.set { // a load that began later may be done already, and a revoked key must not come back
+	if n > k.set {
 		k.ring.Set(keys)
 		k.set = n
 	}
-	return nil
 }
 
 // FollowEvery is how often a server reads the keys: a revoked key is accepted no longer than that.

@@ -42,7 +42,6 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"removal", removalTests()},
 		{"steps", stepTests()},
 		{"reports", reportTests()},
-		{"signing keys", signingKeyTests()},
 		{"counts of tenants", countTests()},
 		{"events", eventTests()},
 		{"stored", storedTests()},
