@@ -265,7 +265,7 @@ func (c *console) wantPlayable() {
 // what is being watched stays.
 func (c *console) wantCaptionsInThePlayer() {
 	c.t.Helper()
-	file := filepath.Join(c.t.TempDir(), "german.vtt")
+	file := filepath.Join(c.t.TempDir(), "german.de.vtt")
 	if err := os.WriteFile(file, []byte("WEBVTT\n\n00:00.000 --> 00:01.900\nGuten Morgen\n"), 0o600); err != nil {
 		c.t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func (c *console) wantCaptionsInThePlayer() {
 	eval[any](c.tab, media+`.pause(); `+media+`.currentTime = 1; `+media+`.addEventListener("emptied", () => { window.interrupted = true; })`)
 	c.wait("the picture", `!`+media+`.seeking`)
 	c.choose("#caption-file", file)
-	c.set("#caption-language", "de")
+	c.wait("the language of the file's name", `document.querySelector("#caption-language").value === "de"`)
 	c.click("form button", "Add captions")
 	offered("en,de")
 	eval[any](c.tab, `[...`+media+`.textTracks].find((t) => t.language === "de").mode = "showing"`)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"image/jpeg"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -42,12 +43,28 @@ func TestWatchPageInABrowser(t *testing.T) {
 		t.Errorf("on a phone of 390 pixels the page is %d wide", got)
 	}
 	v.wantResumption(watchURL)
-	eval[any](v.tab, `document.querySelector("#share").click()`)
-	v.wantAccessible("watch", 1200)
+	v.wantSharing()
 	if n := eval[int](v.tab, `document.querySelectorAll("img[src='x']").length`); n > 0 || len(heard[any](v.tab, "Page.javascriptDialogOpening")) > 0 {
 		t.Errorf("the title became %d elements", n)
 	}
 	v.wantTidy()
+}
+
+// wantSharing opens the dialog with the addresses, and leaves it with Escape. A picture of 16:9 has no black beside it.
+func (v *visitor) wantSharing() {
+	v.t.Helper()
+	eval[any](v.tab, `document.querySelector("#share").click()`)
+	v.wait("the dialog", `document.querySelector("#sharing").open && document.querySelector("#link").value.includes("/watch/")`)
+	v.wantAccessible("watch", 1200)
+	v.tab.call("Input.dispatchKeyEvent", map[string]any{"type": "rawKeyDown", "key": "Escape", "windowsVirtualKeyCode": 27}, nil)
+	v.wait("the dialog to go", `!document.querySelector("#sharing").open`)
+	const shape = `((box) => box.width / box.height)(document.querySelector("spool-player").getBoundingClientRect())`
+	for _, height := range []int{600, 800, 1200} {
+		v.tab.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 1280, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+		if got := eval[float64](v.tab, shape); math.Abs(got-16.0/9) > 0.01 {
+			v.t.Errorf("in a window of 1280 × %d the player's shape is %.3f, want 16:9", height, got)
+		}
+	}
 }
 
 // wantKeys plays with the keyboard alone, without the focus in the player.

@@ -206,6 +206,17 @@ func TestPagesOfVideosThatCannotBePlayed(t *testing.T) {
 	}
 }
 
+// What a format is called helps the publisher, who reads it in the API.
+func TestViewersReadNoCodesOfFormats(t *testing.T) {
+	t.Parallel()
+	v := ready()
+	v.Status, v.Resolutions = video.Fail, nil
+	v.Failure = &video.Failure{Code: video.UnsupportedCodec, Message: "It is stored in a format (vvc1) that cannot be decoded here."}
+	if s := stateOf(infoOf(v)); s.Message != "It is stored in a format that cannot be decoded here." {
+		t.Errorf("the page says %q", s.Message)
+	}
+}
+
 func TestOEmbed(t *testing.T) {
 	t.Parallel()
 	h := serve(t, ready())
@@ -348,15 +359,25 @@ func TestTheFileForOldBrowsers(t *testing.T) {
 	}
 }
 
-// The storyboard is made last. Before, the page does not let the player ask for it.
-func TestStoryboardOfAVideoThatIsBeingMade(t *testing.T) {
+// A page does not let the player ask for pictures that are still being made.
+func TestPicturesOfAVideoThatIsBeingMade(t *testing.T) {
 	t.Parallel()
 	info := infoOf(ready())
-	info.URLs.Files = []playback.FileURL{{File: video.File{Name: video.StoryboardFile}, URL: base + "/v/storyboard.vtt"}}
-	for status, want := range map[video.Status]string{video.Processing: "", video.Ready: base + "/v/storyboard.vtt"} {
-		info.Video.Status = status
-		if got := stateOf(info).Storyboard; got != want {
-			t.Errorf("the storyboard of a video that is %s is %q, want %q", status, got, want)
+	info.Video.Files = nil
+	info.URLs.Files = []playback.FileURL{
+		{File: video.File{Name: video.StoryboardFile}, URL: base + "/v/storyboard.vtt"},
+		{File: video.File{Name: video.PosterFile}, URL: base + "/v/poster.jpg"},
+	}
+	want := func(when, storyboard, poster string) {
+		t.Helper()
+		if s := stateOf(info); s.Storyboard != storyboard || s.Poster != poster {
+			t.Errorf("%s the pictures are %q and %q, want %q and %q", when, s.Storyboard, s.Poster, storyboard, poster)
 		}
 	}
+	info.Video.Status = video.Processing
+	want("at the beginning", "", "")
+	info.Video.Files = []video.File{{Name: video.PosterFile}}
+	want("with the poster", "", base+"/v/poster.jpg")
+	info.Video.Status = video.Ready
+	want("at the end", base+"/v/storyboard.vtt", base+"/v/poster.jpg")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -48,12 +49,9 @@ func stateOf(info catalog.PlaybackInfo) state {
 	for _, f := range info.URLs.Files {
 		switch f.Name {
 		case video.PosterFile:
-			s.Poster = f.URL
+			s.Poster = urlIfMade(v, f)
 		case storyboardFile:
-			// It is made last, and players would ask for it all the time. While a resolution is added, it is there.
-			if _, made := v.File(storyboardFile); made || v.Status.Finished() {
-				s.Storyboard = f.URL
-			}
+			s.Storyboard = urlIfMade(v, f)
 		}
 	}
 	for _, r := range info.Resolutions {
@@ -70,6 +68,18 @@ func stateOf(info catalog.PlaybackInfo) state {
 	return s
 }
 
+// urlIfMade returns the URL of a picture, or "" while it is still being made: players would ask for it all the time. While
+// a resolution is added to a finished video, the pictures exist.
+func urlIfMade(v video.Video, f playback.FileURL) string {
+	if _, made := v.File(f.Name); made || v.Status.Finished() {
+		return f.URL
+	}
+	return ""
+}
+
+// codecName is the name of a format in a failure's message, such as (vvc1), which tells viewers nothing.
+var codecName = regexp.MustCompile(` \([^)]*\)`)
+
 // whyNotPlayable tells a viewer why a video cannot be played, and whether that is final.
 func whyNotPlayable(v video.Video) (heading, message string, failed bool) {
 	switch v.Status {
@@ -81,6 +91,9 @@ func whyNotPlayable(v video.Video) (heading, message string, failed bool) {
 		message := "Something went wrong while it was prepared."
 		if v.Failure != nil {
 			message = v.Failure.Message
+			if v.Failure.Code == video.UnsupportedCodec {
+				message = codecName.ReplaceAllString(message, "")
+			}
 		}
 		return "This video cannot be played", message, true
 	default:

@@ -5,6 +5,20 @@ import { announce, button, confirmAction, el, problemBox } from "./dom.js";
 import { may } from "./key.js";
 import { isHopeless } from "./resolution.js";
 
+// suggested are languages that the form offers. It takes any other, too.
+const suggested = "ar bg bn ca cs da de el en es et fa fi fil fr he hi hr hu id it ja ko lt lv ms nb nl pl pt pt-BR ro ru sk sl sr sv sw ta te th tr uk ur vi zh zh-Hans zh-Hant".split(" ");
+const languageNames = new Intl.DisplayNames(["en"], { type: "language", fallback: "none" });
+
+// languageOf returns the language that a file's name ends with, as in film.en.vtt, or "".
+function languageOf(filename) {
+  const code = filename.match(/[._-]([a-z]{2,3}(-[a-z0-9]{2,8})*)\.[^.]+$/i)?.[1] ?? "";
+  try {
+    return languageNames.of(code) ? code : "";
+  } catch {
+    return ""; // no code at all
+  }
+}
+
 const types = { vtt: "text/vtt", srt: "application/x-subrip" };
 
 // Captions lists the captions of a video, and takes more. It is hidden if the server has
@@ -15,20 +29,23 @@ export class Captions {
   #list = el("ul", { class: "resolutions" });
   #problem = el("div");
   #form;
-  #language = el("input", { type: "text", id: "caption-language", placeholder: "en", size: 6, required: true, autocomplete: "off", maxlength: 35 });
-  #label = el("input", { type: "text", id: "caption-label", placeholder: "English", autocomplete: "off", maxlength: 100 });
+  #language = el("input", { type: "text", id: "caption-language", list: "caption-languages", size: 8, required: true, autocomplete: "off", autocapitalize: "off", spellcheck: "false", maxlength: 35, "aria-describedby": "caption-language-note" });
+  #label = el("input", { type: "text", id: "caption-label", autocomplete: "off", maxlength: 100 });
   #kind = el("select", { id: "caption-kind" }, el("option", { value: "subtitles" }, "subtitles"), el("option", { value: "captions" }, "captions for the deaf"));
-  #file = el("input", { type: "file", id: "caption-file", accept: ".vtt,.srt,text/vtt", required: true });
+  #file = el("input", { type: "file", id: "caption-file", accept: ".vtt,.srt,text/vtt", required: true, onchange: () => this.#readLanguage() });
 
   // reload loads the video again.
   constructor(id, reload) {
     this.#id = id;
     this.#reload = reload;
     const field = (label, input) => el("div", { class: "field" }, el("label", { for: input.id }, label), input);
+    const languageField = field("Language code", this.#language);
+    languageField.append(el("p", { class: "fine", id: "caption-language-note" }, "Such as en, de or pt-BR. It is taken from a file name like film.en.vtt."));
     this.#form = el("details", {}, el("summary", {}, "Add captions"),
       el("form", { onsubmit: (event) => { event.preventDefault(); this.#add(); } },
         field("File (WebVTT or SubRip)", this.#file),
-        el("div", { class: "pair" }, field("Language", this.#language), field("Name in the menu (optional)", this.#label)),
+        el("div", { class: "pair" }, languageField, field("Name in the menu (optional)", this.#label)),
+        el("datalist", { id: "caption-languages" }, suggested.map((code) => el("option", { value: code }, languageNames.of(code)))),
         field("Kind", this.#kind),
         el("p", { class: "actions" }, el("button", { type: "submit" }, "Add captions"))));
     this.node = el("section", { class: "panel", "aria-labelledby": "captions-title", hidden: true }, el("h2", { id: "captions-title" }, "Captions"),
@@ -46,6 +63,11 @@ export class Captions {
           may("write") && button("Delete", () => this.#remove(c), { class: "quiet danger", "aria-label": `Delete the captions ${c.label || c.language}` }))),
       el("p", { class: "meta" }, `${c.language} · ${c.kind} · ${c.source}`))));
     if (video.captions.length === 0) this.#list.replaceChildren(el("li", { class: "fine" }, "None yet."));
+  }
+
+  #readLanguage() {
+    const language = languageOf(this.#file.files[0]?.name ?? "");
+    if (language) this.#language.value = language;
   }
 
   async #add() {

@@ -77,8 +77,8 @@ export class Card {
 
   // showPoster loads the picture once. Its URL changes whenever it is signed again.
   #showPoster(url) {
-    const soon = this.video.status === "ready" || (this.video.status === "processing" && this.video.durationSeconds);
-    if (!url || !soon || this.#poster || Date.now() - this.#posterTried < posterRetry) return;
+    const made = this.video.status === "ready" || this.video.playable; // or a moment later
+    if (!url || !made || this.#poster || Date.now() - this.#posterTried < posterRetry) return;
     this.#posterTried = Date.now();
     const image = this.#poster = el("img", {
       src: url, alt: "", loading: "lazy", decoding: "async",

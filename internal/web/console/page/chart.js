@@ -2,7 +2,7 @@
 // tables below, so screen readers get a sentence instead of shapes.
 
 import { el, svg } from "./dom.js";
-import { bitrate, elapsed, size } from "./format.js";
+import { bitrate, duration, elapsed, size } from "./format.js";
 
 const lane = 22; // pixels
 const axis = 20;
@@ -24,6 +24,7 @@ export function timeline(runs) {
   }
   const x = (seconds) => `${(100 * seconds / whole).toFixed(3)}%`;
   const height = ends.length * lane + axis;
+  const moment = (seconds) => (whole < 60 ? elapsed(seconds) : duration(seconds) || "0:00"); // all of an axis alike
   const words = `${runs.length} programs ran within ${elapsed(whole)}, up to ${ends.length} at a time.`;
   const bars = timed.map((run) => svg("rect", {
     class: `run ${colourOf(run.task)}${run.result === "ok" ? "" : " bad"}`,
@@ -31,7 +32,7 @@ export function timeline(runs) {
   }, svg("title", {}, `${run.task} ${run.number}: ${run.program}, ${elapsed(run.wallSeconds)}${run.result === "ok" ? "" : `, ${run.result}`}`)));
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => svg("text", {
     x: x(share * whole), y: height - 5, "text-anchor": share === 0 ? "start" : share === 1 ? "end" : "middle",
-  }, elapsed(share * whole)));
+  }, moment(share * whole)));
   const used = [...new Set(timed.map((run) => run.task))];
   return el("figure", { class: "chart" },
     svg("svg", { role: "img", "aria-label": words, width: "100%", height }, bars, ticks),

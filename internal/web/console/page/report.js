@@ -12,7 +12,7 @@ export function showReport(report) {
     report.found ? found(report.found) : el("p", {}, "The file has not been inspected yet."),
     report.decisions?.length > 0 && el("div", {}, el("h3", {}, "Decisions"),
       el("ul", { class: "decisions" }, report.decisions.map((d) => el("li", {}, el("strong", {}, d.decision), " ", d.reason)))),
-    Object.keys(report.outputs).length > 0 && outputs(report.outputs),
+    Object.keys(report.outputs).length > 0 && outputs(report.outputs, report.found?.sizeBytes),
     cost(report.totals),
     report.runs.length > 0 && runs(report.runs),
     el("details", {}, el("summary", {}, "As JSON"), el("pre", { tabindex: 0, role: "region", "aria-label": "The report as JSON" }, JSON.stringify(report, null, 2))));
@@ -37,7 +37,7 @@ function found(f) {
   ]));
 }
 
-function outputs(all) {
+function outputs(all, sourceBytes) {
   const codecs = [...new Set(Object.values(all).flatMap((o) => (o.variants ?? []).map((v) => v.codec)))];
   const rows = Object.entries(all).map(([name, o]) => [
     name, size(o.width, o.height), bytes(o.sizeBytes), ...codecs.map((codec) => inCodec(o, codec)), bitrate(o.bitrate),
@@ -46,6 +46,7 @@ function outputs(all) {
   return el("div", {}, el("h3", {}, "Outputs"),
     table(["Resolution", "Pixels", codecs.length > 0 ? "Size in H.264" : "Size", ...codecs.map((codec) => `Size in ${codecNames[codec] ?? codec}`), "Bit rate", "SSIM", "PSNR"], rows),
     codecs.map((codec) => saved(all, codec)),
+    grown(all, sourceBytes),
     el("p", { class: "fine" }, "SSIM (1 is identical) and PSNR compare sampled frames with the source; they are measured after the video is ready."));
 }
 
@@ -64,6 +65,13 @@ function saved(all, codec) {
   if (made.length === 0) return el("p", {}, `No resolution exists in ${name} yet.`);
   return el("p", { class: "saved" }, after < before ? `${name} saves ${bytes(before - after)} of the ${bytes(before)} in H.264: ${compared(after, before)}.`
     : `${name} saves nothing: ${bytes(after)} against ${bytes(before)} in H.264.`);
+}
+
+// grown explains files that are larger than the one that was uploaded.
+function grown(all, sourceBytes) {
+  const larger = Object.entries(all).filter(([, o]) => o.sizeBytes > sourceBytes).map(([name]) => name);
+  if (larger.length === 0) return null;
+  return el("p", {}, `Larger than the uploaded file (${bytes(sourceBytes)}): ${larger.join(", ")}. The file was compressed more tightly than H.264 that plays everywhere can be at this quality; smaller resolutions take less.`);
 }
 
 function cost(t) {

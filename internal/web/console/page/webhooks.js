@@ -46,14 +46,14 @@ export class Webhooks {
     const log = el("div");
     const path = `webhook/${encodeURIComponent(hook.id)}`;
     return el("li", { class: "hook" },
-      el("div", { class: "line" }, el("strong", { class: "name" }, hook.url), el("span", { class: `badge ${hook.enabled ? "ready" : "fail"}` }, hook.enabled ? "on" : "off")),
-      el("p", { class: "meta" }, [hook.description, hook.events.length > 0 ? hook.events.join(", ") : "all events"].filter(Boolean).join(" · ")),
+      el("div", { class: "line" }, el("strong", { class: "name" }, nameOf(hook)), el("span", { class: `badge ${hook.enabled ? "ready" : "fail"}` }, hook.enabled ? "on" : "off")),
+      el("p", { class: "meta" }, [hook.url && hook.description, hook.events.length > 0 ? hook.events.join(", ") : "all events"].filter(Boolean).join(" · ")),
       el("p", { class: "actions" },
         button("Send a test", () => this.#try(async () => { await request("POST", `${path}/test`); announce("A test event is on its way."); await this.#showLog(path, log); })),
         button("Log", () => this.#try(() => this.#showLog(path, log))),
         button(hook.enabled ? "Turn off" : "Turn on", () => this.#try(async () => { await request("PATCH", path, { body: { enabled: !hook.enabled } }); await this.load(); })),
-        button("New secret", () => this.#rotate(path, hook.url)),
-        button("Delete", () => this.#remove(path, hook.url), { class: "quiet danger", "aria-label": `Delete the webhook ${hook.url}` })),
+        button("New secret", () => this.#rotate(path, nameOf(hook))),
+        button("Delete", () => this.#remove(path, nameOf(hook)), { class: "quiet danger", "aria-label": `Delete the webhook ${nameOf(hook)}` })),
       log);
   }
 
@@ -62,27 +62,27 @@ export class Webhooks {
       const events = this.#boxes.filter((box) => box.checked).map((box) => box.value);
       const description = this.#description.value.trim();
       const hook = await request("POST", "webhook", { body: { url: this.#url.value.trim(), ...(events.length > 0 && { events }), ...(description && { description }) } });
-      this.#showSecret(hook.url, hook.secret);
+      this.#showSecret(nameOf(hook), hook.secret);
       this.#url.value = this.#description.value = "";
       await this.load();
     });
   }
 
-  async #rotate(path, url) {
+  async #rotate(path, name) {
     if (!await confirmAction("Make a new secret?", "The old one keeps signing for 24 hours, so that you can change it in your program.", "New secret")) return;
-    await this.#try(async () => this.#showSecret(url, (await request("POST", `${path}/rotate-secret`)).secret));
+    await this.#try(async () => this.#showSecret(name, (await request("POST", `${path}/rotate-secret`)).secret));
   }
 
-  async #remove(path, url) {
-    if (!await confirmAction(`Delete the webhook to ${url}?`, "Events that wait for it are dropped. This cannot be undone.", "Delete")) return;
+  async #remove(path, name) {
+    if (!await confirmAction(`Delete the webhook ${name}?`, "Events that wait for it are dropped. This cannot be undone.", "Delete")) return;
     await this.#try(async () => { await request("DELETE", path); await this.load(); });
   }
 
   // showSecret shows a secret, this once.
-  #showSecret(url, secret) {
+  #showSecret(name, secret) {
     const copy = button("Copy", () => copyText(secret).then(() => setText(copy, "Copied"), (error) => announce(error.message)));
     this.#secret.replaceChildren(el("div", { class: "note", role: "status" },
-      el("p", {}, `The secret of ${url}. It is shown this once:`), el("p", { class: "actions" }, el("code", {}, secret), copy)));
+      el("p", {}, `The secret of ${name}. It is shown this once:`), el("p", { class: "actions" }, el("code", {}, secret), copy)));
   }
 
   async #try(action) {
@@ -115,15 +115,20 @@ export class Webhooks {
   }
 }
 
+// nameOf is the address that a webhook sends to. One of spool webhooks listen has none: the program asks for its events.
+function nameOf(hook) {
+  return hook.url || hook.description || "Fetched by a program";
+}
+
 function deliveryTable(deliveries, replay) {
   if (deliveries.length === 0) return el("p", { class: "fine" }, "Nothing was sent yet.");
   const rows = deliveries.map((d) => {
     const last = d.attempts?.at(-1);
-    return el("tr", {}, el("td", {}, d.type), el("td", {}, el("span", { class: `badge ${{ delivered: "ready", failed: "fail" }[d.state] ?? "processing"}` }, d.state)),
+    return el("tr", {}, el("td", {}, d.type), el("td", {}, d.videoId ? el("a", { href: `#/video/${encodeURIComponent(d.videoId)}`, title: d.videoId }, `…${d.videoId.slice(-8)}`) : "–"), el("td", {}, el("span", { class: `badge ${{ delivered: "ready", failed: "fail" }[d.state] ?? "processing"}` }, d.state)),
       el("td", {}, last ? `${last.status || last.error} · ${last.milliseconds} ms` : "–"),
       el("td", {}, last ? el("time", { datetime: last.at, title: dateTime(last.at) }, ago(last.at)) : "waiting"),
       el("td", {}, d.state !== "pending" && button("Send again", () => replay(d.id), { class: "quiet" })));
   });
   return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Deliveries" }, el("table", {},
-    el("thead", {}, el("tr", {}, ["Event", "State", "Answer", "Last try", "Action"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows)));
+    el("thead", {}, el("tr", {}, ["Event", "Video", "State", "Answer", "Last try", "Action"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows)));
 }

@@ -73,10 +73,11 @@ function prepareSharing() {
   const button = document.querySelector("#share"), box = document.querySelector("#sharing");
   if (!button) return;
   button.addEventListener("click", () => {
-    box.hidden = !box.hidden;
-    button.setAttribute("aria-expanded", String(!box.hidden));
-    if (!box.hidden) showMoment();
+    box.showModal();
+    showMoment();
   });
+  document.querySelector("#sharing-close").addEventListener("click", () => box.close());
+  box.addEventListener("click", (event) => { if (event.target === box) box.close(); }); // beside the dialog
   for (const copy of box.querySelectorAll("[data-copy]")) copy.addEventListener("click", () => copyField(copy));
   document.querySelector("#moment").addEventListener("change", showMoment);
 }
