@@ -121,7 +121,7 @@ func (b *Backends) openTarget(ctx context.Context) (t *backup.Target, closeAll f
 func (b *Backends) databasePath() string { return filepath.Join(b.DataDir, datadir.Database) }
 
 // examine looks at the database of a target.
-func (b *Backends) examine(ctx context.Context) (found store.RestoreFound, err error) {
+func (b *Backends) examine(ctx context.Context) (found backup.Found, err error) {
 	if _, missing := os.Stat(b.databasePath()); b.DatabaseURL == "" && errors.Is(missing, fs.ErrNotExist) {
 		return found, nil
 	}
@@ -129,7 +129,7 @@ func (b *Backends) examine(ctx context.Context) (found store.RestoreFound, err e
 	if err != nil {
 		return found, err
 	}
-	found, err = store.ExamineForRestore(ctx, db)
+	found, err = backup.Examine(ctx, db)
 	return found, errors.Join(err, db.Close())
 }
 
@@ -152,7 +152,7 @@ func (b *Backends) create(ctx context.Context, migrations []string) (*store.Stor
 		if err != nil {
 			return nil, err
 		}
-		if err := errors.Join(store.DropTables(ctx, db), db.Close()); err != nil {
+		if err := errors.Join(backup.DropTables(ctx, db), db.Close()); err != nil {
 			return nil, err
 		}
 	}

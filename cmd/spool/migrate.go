@@ -14,7 +14,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/spool-video/spool/internal/backend/datadir"
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/backup"
 	"github.com/spool-video/spool/internal/settings"
 )
@@ -86,7 +85,7 @@ func (c *migrateCommand) openIdle(ctx context.Context) (src backup.Source, close
 		return src, nil, errors.Join(err, closeLock())
 	}
 	closeAll = func() error { return errors.Join(closeSource(), closeLock()) }
-	others, err := store.OtherSessions(ctx, src.Store)
+	others, err := backup.OtherSessions(ctx, src.Store)
 	if err == nil && others > 0 {
 		err = fmt.Errorf("the database is in use by a Spool (%d connections): stop all of its processes first", others)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/spool-video/spool/internal/doctor"
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/panics"
+	"github.com/spool-video/spool/internal/service/backup"
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/web/tus"
 )
@@ -101,7 +102,7 @@ func (l *Location) openStore(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	unfinished, err := store.Restoring(ctx, db)
+	unfinished, err := backup.Restoring(ctx, db)
 	if err == nil && unfinished {
 		err = errors.New("a restore or a migration into this database was not finished: run the same command again, or begin with an empty database")
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/service/system"
@@ -45,8 +44,8 @@ func (broken) Stats(context.Context) (map[queue.Kind]queue.Stat, error) {
 func systemWith(t *testing.T, q queue.Queue) *system.Service {
 	t.Helper()
 	b := servicetest.New(t)
-	b.Must(store.StoredOf(b.Store).Record(t.Context(), store.Stored{Area: "source", Objects: 3, Bytes: 1000, CountedAt: time.Unix(1700000000, 5e8)}))
-	b.Must(store.RecordBackup(t.Context(), b.Store, time.Unix(1600000000, 0)))
+	b.Must(system.RecordStored(t.Context(), b.Store, system.Stored{Area: "source", Objects: 3, Bytes: 1000, CountedAt: time.Unix(1700000000, 5e8)}))
+	b.Must(system.RecordBackup(t.Context(), b.Store, time.Unix(1600000000, 0)))
 	return system.New("1.2.3", b.Store, q, func() (system.Disk, error) { return system.Disk{Free: 5, Size: 10}, nil })
 }
 

@@ -15,6 +15,21 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	return now, Wrap("ask for the time", err)
 }
 
+// The time in milliseconds at the moment of a statement, by the database's clock: the clocks of the processes may
+// differ by more than a lease lasts.
+const (
+	postgresNow = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
+	sqliteNow   = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
+)
+
+// NowSQL returns the expression for the time in milliseconds at the moment of a statement.
+func (t *Tx) NowSQL() string {
+	if t.postgres {
+		return postgresNow
+	}
+	return sqliteNow
+}
+
 // AcquireRunOnce is a run-once lock for periodic jobs: of all processes that share
 // the database, it reports true to one of them, and only if the job was last
 // started at least every ago. On SQLite there is one process, so it always reports

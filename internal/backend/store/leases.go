@@ -29,10 +29,6 @@ func (s *Store) Leases() Leases { return Leases{s} }
 // stored and have to be renewed.
 func (l Leases) Shared() bool { return l.s.pool != nil }
 
-// dbNow is the time in milliseconds by PostgreSQL's clock at the moment of the
-// statement. The clocks of the processes may differ by more than a lease lasts.
-const dbNow = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
-
 // Take reports whether the caller now holds the lease. If somebody else holds it,
 // the holder is asked to let it go.
 func (l Leases) Take(ctx context.Context, lease Lease, ttl time.Duration) (mine bool, err error) {
@@ -41,10 +37,10 @@ func (l Leases) Take(ctx context.Context, lease Lease, ttl time.Duration) (mine 
 	}
 	err = l.s.InTx(ctx, func(tx *Tx) error {
 		n, err := tx.Exec(ctx, "take lease", `
-			INSERT INTO upload_lease (video_id, token, process, wanted, ends_at) VALUES ($1, $2, $3, FALSE, `+dbNow+` + $4)
+			INSERT INTO upload_lease (video_id, token, process, wanted, ends_at) VALUES ($1, $2, $3, FALSE, `+postgresNow+` + $4)
 			ON CONFLICT (video_id) DO UPDATE
 			   SET token = excluded.token, process = excluded.process, wanted = FALSE, ends_at = excluded.ends_at
-			 WHERE upload_lease.ends_at <= `+dbNow,
+			 WHERE upload_lease.ends_at <= `+postgresNow,
 			lease.Video, lease.Token, lease.Process, ttl.Milliseconds())
 		if mine = n > 0; err != nil || mine {
 			return err
@@ -82,7 +78,7 @@ func (l Leases) Renew(ctx context.Context, process string, ttl time.Duration) (r
 			err = row.Scan(&lease.Video, &lease.Token, &wanted)
 			requested[lease] = wanted
 			return none, err
-		}, `UPDATE upload_lease SET ends_at = `+dbNow+` + $1 WHERE process = $2 AND ends_at > `+dbNow+` RETURNING video_id, token, wanted`,
+		}, `UPDATE upload_lease SET ends_at = `+postgresNow+` + $1 WHERE process = $2 AND ends_at > `+postgresNow+` RETURNING video_id, token, wanted`,
 			ttl.Milliseconds(), process)
 		return err
 	})
@@ -106,7 +102,7 @@ func (l Leases) RemoveExpired(ctx context.Context) error {
 		return nil
 	}
 	return l.s.InTx(ctx, func(tx *Tx) error {
-		_, err := tx.Exec(ctx, "remove expired leases", `DELETE FROM upload_lease WHERE ends_at < `+dbNow)
+		_, err := tx.Exec(ctx, "remove expired leases", `DELETE FROM upload_lease WHERE ends_at < `+postgresNow)
 		return err
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -78,7 +79,7 @@ func (l library) kept() map[string]string {
 // tasksOf returns the names of all tasks.
 func tasksOf(t *testing.T, src backup.Source) []queue.Name {
 	t.Helper()
-	view, err := store.OpenReadView(t.Context(), src.Store)
+	view, err := store.OpenSnapshot(t.Context(), src.Store)
 	must(t, err)
 	defer view.Close()
 	var names []queue.Name
@@ -95,13 +96,9 @@ func tasksOf(t *testing.T, src backup.Source) []queue.Name {
 // rowsOf returns all rows as text.
 func rowsOf(t *testing.T, s *store.Store) string {
 	t.Helper()
-	view, err := store.OpenReadView(t.Context(), s)
+	rows, _, err := backup.Export(t.Context(), s)
 	must(t, err)
-	defer view.Close()
-	var out bytes.Buffer
-	_, err = view.Export(t.Context(), &out)
-	must(t, err)
-	return out.String()
+	return string(rows)
 }
 
 func file(t *testing.T) string { return filepath.Join(t.TempDir(), "backup.tar") }
@@ -140,10 +137,10 @@ func TestAFileHoldsEverything(t *testing.T) {
 		}
 	}
 	wantOtherOwner(t, l, copied)
-	if got, err := store.LastBackup(t.Context(), l.Store); err != nil || time.Since(got).Abs() > time.Hour {
+	if got, err := system.NewestBackup(t.Context(), l.Store); err != nil || time.Since(got).Abs() > time.Hour {
 		t.Errorf("the newest backup is of %s, %v; want that it was noted", got, err)
 	}
-	if got, err := store.LastBackup(t.Context(), copied.Store); err != nil || !got.IsZero() {
+	if got, err := system.NewestBackup(t.Context(), copied.Store); err != nil || !got.IsZero() {
 		t.Errorf("the newest backup of the copy is of %s, %v; want none", got, err)
 	}
 }

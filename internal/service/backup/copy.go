@@ -18,6 +18,8 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/system"
 )
 
 // Source is what is copied.
@@ -96,7 +98,7 @@ func backUp(ctx context.Context, src Source, to sink, o Options) (*Summary, erro
 	// The backup is complete, so it is recorded even if ctx ends now.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
-	if err := store.RecordBackup(ctx, src.Store, began); err != nil {
+	if err := system.RecordBackup(ctx, src.Store, began); err != nil {
 		return summary, &NotNotedError{err}
 	}
 	return summary, nil
@@ -136,18 +138,18 @@ var errLapsed = errors.New("this process, or the database, stood still for more 
 
 // hold keeps the janitor from removing what the backup may need.
 type hold struct {
-	rows    store.BackupHolds
-	id      string
-	ctx     context.Context // ends if the hold cannot be kept up
-	release func()
+	removals pipeline.RemovalHold
+	ctx      context.Context // ends if the hold cannot be kept up
+	release  func()
 }
 
 // holdDeletions takes a hold and keeps it up.
 func holdDeletions(ctx context.Context, s *store.Store, id string) (*hold, error) {
-	h := &hold{rows: store.BackupHoldsOf(s), id: id}
-	if err := h.rows.Take(ctx, id, holdTTL); err != nil {
+	removals, err := pipeline.HoldRemovals(ctx, s, id, holdTTL)
+	if err != nil {
 		return nil, err
 	}
+	h := &hold{removals: removals}
 	var cancel context.CancelCauseFunc
 	h.ctx, cancel = context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -160,7 +162,7 @@ func holdDeletions(ctx context.Context, s *store.Store, id string) (*hold, error
 		<-done
 		after, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer stop()
-		_ = h.rows.Release(after, id) // it expires
+		_ = removals.Release(after) // it expires
 	}
 	return h, nil
 }
@@ -190,7 +192,7 @@ func (h *hold) keepUp(fail func(error)) {
 
 // renew prolongs the hold, which must not have ended.
 func (h *hold) renew(ctx context.Context) error {
-	still, err := h.rows.Renew(ctx, h.id, holdTTL)
+	still, err := h.removals.Renew(ctx, holdTTL)
 	if err == nil && !still {
 		return errLapsed
 	}
@@ -259,17 +261,17 @@ func (c *copier) copyAll(ctx context.Context, id string, held func(context.Conte
 
 // read reads the database as it is now.
 func (c *copier) read(ctx context.Context, id string, rows, tasks, needs *lineFile) (h Header, err error) {
-	view, err := store.OpenReadView(ctx, c.source.Store)
+	view, err := store.OpenSnapshot(ctx, c.source.Store)
 	if err != nil {
 		return h, err
 	}
 	defer view.Close()
 	h = Header{Format: format, ID: id, Version: c.options.Version, CreatedAt: time.Now().UTC().Truncate(time.Second)}
-	if h.Migrations, err = view.Applied(ctx); err != nil {
+	if h.Migrations, err = store.AppliedMigrations(ctx, view.Queries); err != nil {
 		return h, err
 	}
 	err = compressed(rows, func(w io.Writer) error {
-		c.summary.Rows, err = view.Export(ctx, w)
+		c.summary.Rows, err = exportRows(ctx, view, schema{view.Queries, c.source.Store.SingleWriter()}, w)
 		return err
 	})
 	if err != nil {
@@ -282,7 +284,7 @@ func (c *copier) read(ctx context.Context, id string, rows, tasks, needs *lineFi
 	return h, err
 }
 
-func (c *copier) readTasks(ctx context.Context, view *store.ReadView, out *lineFile) error {
+func (c *copier) readTasks(ctx context.Context, view *store.Snapshot, out *lineFile) error {
 	return compressed(out, func(w io.Writer) error {
 		list := json.NewEncoder(w)
 		for t, err := range c.source.Queue.All(ctx, view) {

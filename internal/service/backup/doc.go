@@ -3,12 +3,12 @@
 //
 // # Consistency
 //
-// The rows are read as they were at one moment (store.ReadView). The objects are copied after it, while the service
+// The rows are read as they were at one moment (store.Snapshot). The objects are copied after it, while the service
 // goes on. Objects only appear under new keys, or are replaced by equal ones, so
 // what appears later does no harm. What is removed later would be missing:
 //
 //   - Objects that a video does not need any more, such as the chunk files of a pass that has ended
-//     meanwhile, are kept while a backup runs. The janitor asks for a hold (store.BackupHolds) before it
+//     meanwhile, are kept while a backup runs. The janitor asks for a hold (pipeline.RemovalHold) before it
 //     removes something of a video that lives, and so does a request that replaces captions. A hold expires
 //     a minute after its process was killed. A backup that finds its own hold expired, because its process
 //     stood still, fails.

@@ -101,8 +101,7 @@ func (s *targetSink) finish(ctx context.Context, tasks, rows *lineFile, sum *Sum
 		return fmt.Errorf("%d objects that the database names are not in the storage, the first is %s: nothing was moved", len(sum.Missing), sum.Missing[0])
 	}
 	err := unzipped(rows, func(r io.Reader) error {
-		_, err := importRows(ctx, s.store, r, func() (*Summary, error) { return sum, nil })
-		return err
+		return storeRows(ctx, s.store, r, func() (*Summary, error) { return sum, nil })
 	})
 	if err = errors.Join(err, s.store.Close()); err != nil {
 		return err
@@ -134,4 +133,16 @@ func (s *targetSink) abandon() {
 // It must not be in use meanwhile.
 func Migrate(ctx context.Context, src Source, t *Target, o Options) (*Summary, error) {
 	return run(ctx, src, &targetSink{target: t, source: src.Blobs}, o)
+}
+
+// OtherSessions returns how many connections other processes of Spool have to the database. The caller
+// does not count itself, because it connects with another application_name. For SQLite it returns 0: its file has a
+// lock of its own.
+func OtherSessions(ctx context.Context, s *store.Store) (n int, err error) {
+	if s.SingleWriter() {
+		return 0, nil
+	}
+	err = s.QueryRow(ctx, `
+		SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'spool'`).Scan(&n)
+	return n, store.Wrap("look for other processes", err)
 }

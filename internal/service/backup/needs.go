@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"slices"
 
@@ -70,7 +71,7 @@ const videoPage = 100
 
 // writeNeeds writes what each video of a view needs, in the order of their ids, and returns how many
 // there are and how large their objects are.
-func writeNeeds(ctx context.Context, view *store.ReadView, out *lineFile) (videos, bytes int64, err error) {
+func writeNeeds(ctx context.Context, view *store.Snapshot, out *lineFile) (videos, bytes int64, err error) {
 	after := video.ID("")
 	for {
 		page, err := view.Videos(ctx, after, videoPage)
@@ -85,7 +86,7 @@ func writeNeeds(ctx context.Context, view *store.ReadView, out *lineFile) (video
 		}
 		inWork := map[video.ID]bool{}
 		if len(ids) > 0 {
-			if inWork, err = view.InWork(ctx, ids); err != nil {
+			if inWork, err = inWorkOf(ctx, view.Queries, ids); err != nil {
 				return videos, bytes, err
 			}
 		}
@@ -99,6 +100,18 @@ func writeNeeds(ctx context.Context, view *store.ReadView, out *lineFile) (video
 			}
 		}
 	}
+}
+
+// inWorkOf returns which of some videos have steps: work on them is not finished.
+func inWorkOf(ctx context.Context, q store.Queries, ids []video.ID) (map[video.ID]bool, error) {
+	in, arg := store.IDList(1, ids)
+	all := make(map[video.ID]bool, len(ids))
+	_, err := store.Collect(ctx, q, "find videos in work", func(row *sql.Rows) (id video.ID, err error) {
+		err = row.Scan(&id)
+		all[id] = true
+		return id, err
+	}, `SELECT DISTINCT video_id FROM step WHERE video_id IN `+in, arg)
+	return all, err
 }
 
 // explainMissing finds out why an object that a video needed is not there, and records it.

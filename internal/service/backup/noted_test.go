@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/backup"
 	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/system"
 )
 
 func TestABackupThatFailedIsNotNoted(t *testing.T) {
@@ -20,7 +20,7 @@ func TestABackupThatFailedIsNotNoted(t *testing.T) {
 	if _, err := backup.ToFile(ctx, src, path, backup.Options{}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("ToFile = %v; want that it was interrupted", err)
 	}
-	if got, err := store.LastBackup(t.Context(), l.Store); err != nil || !got.IsZero() {
+	if got, err := system.NewestBackup(t.Context(), l.Store); err != nil || !got.IsZero() {
 		t.Errorf("the newest backup is of %s, %v; want none", got, err)
 	}
 }

@@ -88,7 +88,7 @@ func (p *place) target() *backup.Target {
 	return &backup.Target{Blobs: p.blobs, Examine: p.examine, Create: p.create, Open: p.open}
 }
 
-func (p *place) examine(ctx context.Context) (found store.RestoreFound, err error) {
+func (p *place) examine(ctx context.Context) (found backup.Found, err error) {
 	if _, err := os.Stat(p.path()); p.postgres == "" && err != nil {
 		return found, nil
 	}
@@ -96,7 +96,7 @@ func (p *place) examine(ctx context.Context) (found store.RestoreFound, err erro
 	if err != nil {
 		return found, err
 	}
-	found, err = store.ExamineForRestore(ctx, db)
+	found, err = backup.Examine(ctx, db)
 	return found, errors.Join(err, db.Close())
 }
 
@@ -117,7 +117,7 @@ func (p *place) create(ctx context.Context, migrations []string) (*store.Store, 
 		if err != nil {
 			return nil, err
 		}
-		if err := errors.Join(store.DropTables(ctx, db), db.Close()); err != nil {
+		if err := errors.Join(backup.DropTables(ctx, db), db.Close()); err != nil {
 			return nil, err
 		}
 	}

@@ -32,9 +32,9 @@ type Target struct {
 	Blobs blob.Store
 
 	// Examine looks at the database without changing it.
-	Examine func(ctx context.Context) (store.RestoreFound, error)
+	Examine func(ctx context.Context) (Found, error)
 	// Create makes the database with the schema after these migrations. What an unfinished restore
-	// left is removed first, all but its mark and its id (store.DropTables).
+	// left is removed first, all but its mark and its id (DropTables).
 	Create func(ctx context.Context, migrations []string) (*store.Store, error)
 	// Open opens the database with the newest schema, and its queue.
 	Open func(ctx context.Context) (*store.Store, queue.Queue, error)
@@ -67,7 +67,7 @@ func (t *Target) begin(ctx context.Context, h Header) (*store.Store, error) {
 		return nil, err
 	}
 	t.Hook.Reach(failpoint.DatabaseMade)
-	if err := store.BeginRestore(ctx, st, id, time.Now()); err != nil {
+	if err := beginRestore(ctx, st, id, time.Now()); err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
 	if _, err := t.Blobs.Put(ctx, objects.Marker(id), bytes.NewReader(nil)); err != nil {
@@ -102,10 +102,11 @@ func checkKey(key string) error {
 	return nil
 }
 
-// importRows stores the rows in one transaction, if verify agrees.
-func importRows(ctx context.Context, st *store.Store, rows io.Reader, verify func() (*Summary, error)) (summary *Summary, err error) {
-	_, err = store.ImportRows(ctx, st, rows, func(stored map[string]int64) error {
-		if summary, err = verify(); err != nil {
+// storeRows stores the rows of a backup in one transaction, if verify agrees.
+func storeRows(ctx context.Context, st *store.Store, rows io.Reader, verify func() (*Summary, error)) error {
+	return importRows(ctx, st, rows, func(stored map[string]int64) error {
+		summary, err := verify()
+		if err != nil {
 			return err
 		}
 		if !maps.Equal(stored, summary.Rows) {
@@ -113,7 +114,6 @@ func importRows(ctx context.Context, st *store.Store, rows io.Reader, verify fun
 		}
 		return nil
 	})
-	return summary, err
 }
 
 // disabledReason is what a webhook says that was restored.
@@ -133,7 +133,7 @@ func (t *Target) finish(ctx context.Context, tasks io.Reader, s *Summary) (err e
 	if err := enqueueAll(ctx, st, q, tasks); err != nil {
 		return err
 	}
-	return st.InTx(ctx, func(tx *store.Tx) error { return store.EndRestore(ctx, tx) })
+	return st.InTx(ctx, func(tx *store.Tx) error { return endRestore(ctx, tx) })
 }
 
 // applyChanges does what clients did while the backup ran, and quiets webhooks.
@@ -146,7 +146,7 @@ func (t *Target) applyChanges(ctx context.Context, st *store.Store, q queue.Queu
 				return err
 			}
 		}
-		if err := store.Restored(ctx, tx); err != nil {
+		if err := adaptRows(ctx, tx); err != nil {
 			return err
 		}
 		for _, id := range s.Deleted {
@@ -294,8 +294,7 @@ func (f *filler) members(ctx context.Context, dir string) members {
 			return err
 		},
 		rows: func(rows io.Reader, verify func() (*Summary, error)) error {
-			_, err := importRows(ctx, f.store, rows, verify)
-			return err
+			return storeRows(ctx, f.store, rows, verify)
 		},
 	}
 	if dir != "" {

@@ -171,7 +171,7 @@ func (s *Service) removeUnlisted(ctx context.Context, v video.Video, name string
 			return err
 		}
 		if when == unlessBackup {
-			if runs, err := store.BackupRuns(ctx, tx); err != nil || runs {
+			if runs, err := pipeline.RemovalsHeld(ctx, tx); err != nil || runs {
 				return err
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/webvtt"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
@@ -143,8 +142,8 @@ func TestAReplacedTextStaysForABackup(t *testing.T) {
 	b := servicetest.New(t)
 	id := b.Create(video.Draft{IsPublic: true}).Video.ID
 	first, _ := put(b, id, captions.Upload{Language: "en", Text: text("one")})
-	holds := store.BackupHoldsOf(b.Store)
-	b.Must(holds.Take(t.Context(), "backup", time.Hour))
+	hold, err := pipeline.HoldRemovals(t.Context(), b.Store, "backup", time.Hour)
+	b.Must(err)
 	second, _ := put(b, id, captions.Upload{Language: "en", Text: text("two")})
 	if got := stored(b, id, "public"); len(got) != 2 || !slices.Contains(got, first.Name) {
 		t.Errorf("while a backup runs, stored are %v; want %s and %s", got, first.Name, second.Name)
@@ -153,8 +152,8 @@ func TestAReplacedTextStaysForABackup(t *testing.T) {
 	if got := stored(b, id, "public"); !slices.Equal(got, []string{first.Name}) {
 		t.Errorf("after the deletion, stored are %v", got)
 	}
-	b.Must(holds.Release(t.Context(), "backup"))
-	_, err := b.Sweep(t.Context())
+	b.Must(hold.Release(t.Context()))
+	_, err = b.Sweep(t.Context())
 	b.Must(err)
 	if got := stored(b, id, "public"); len(got) != 0 {
 		t.Errorf("after the backup and a sweep, stored are %v", got)

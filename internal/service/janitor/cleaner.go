@@ -130,7 +130,7 @@ func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (
 			return err
 		}
 		still := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.isNeeded(now, key) })
-		if runs, err := store.BackupRuns(ctx, tx); err != nil || runs { // a later sweep removes them
+		if runs, err := pipeline.RemovalsHeld(ctx, tx); err != nil || runs { // a later sweep removes them
 			return err
 		}
 		if err := pipeline.RemoveLocked(ctx, tx, c.blobs, still); err != nil {

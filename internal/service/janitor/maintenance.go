@@ -11,6 +11,7 @@ import (
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/system"
 )
 
 const (
@@ -131,7 +132,7 @@ func (m *Maintenance) sweep(ctx context.Context) {
 // Recount counts what the storage holds, if that is little and tasks have changed it. Without it, a new service
 // would show an empty storage until the next sweep.
 func (m *Maintenance) Recount(ctx context.Context) {
-	counted, err := store.StoredOf(m.Store).All(ctx)
+	counted, err := system.CountsOfAreas(ctx, m.Store)
 	var objects int64
 	for _, c := range counted {
 		objects += c.Objects
@@ -165,7 +166,7 @@ func (m *Maintenance) sweepUploads(ctx context.Context) {
 // conclude records what a sweep has counted, and logs what it did.
 func (m *Maintenance) conclude(ctx context.Context, r SweepReport, err error) {
 	for _, c := range r.Stored {
-		if err := store.StoredOf(m.Store).Record(ctx, c); err != nil {
+		if err := system.RecordStored(ctx, m.Store, c); err != nil {
 			m.Log.WarnContext(ctx, "could not record what the storage holds", "area", c.Area, "err", err)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/clock"
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/service/system"
 )
 
 // worked is a queue whose worker has finished so many tasks.
@@ -34,11 +34,10 @@ func TestRecountOfASmallStorage(t *testing.T) {
 		Store: b.Store, Clock: now, Log: slog.New(slog.DiscardHandler),
 		Cleaner: janitor.NewCleaner(janitor.Config{}, b.Store, tasks, b.Blobs, b.Uploads, b.Marker, b.Now, nil, nil),
 	}
-	counts := store.StoredOf(b.Store)
 	recount := func(what string, want int64) {
 		t.Helper()
 		m.Recount(ctx)
-		all, err := counts.All(ctx)
+		all, err := system.CountsOfAreas(ctx, b.Store)
 		b.Must(err)
 		var bytes int64
 		for _, c := range all {
@@ -57,13 +56,13 @@ func TestRecountOfASmallStorage(t *testing.T) {
 	put("public/"+id+"/720p.mp4", "film")
 	tasks.done = 1
 	recount("no sweep has counted it", 0)
-	b.Must(counts.Record(ctx, store.Stored{Area: "public", CountedAt: b.Now()}))
+	b.Must(system.RecordStored(ctx, b.Store, system.Stored{Area: "public", CountedAt: b.Now()}))
 	recount("the first sweep came before the film", 4)
 	put("source/"+id+"/x", "source")
 	recount("nothing was finished since", 4)
 	tasks.done = 2
 	recount("a task was finished", 10)
-	b.Must(counts.Record(ctx, store.Stored{Area: "public", Objects: 1_000_000, Bytes: 7, CountedAt: b.Now()}))
+	b.Must(system.RecordStored(ctx, b.Store, system.Stored{Area: "public", Objects: 1_000_000, Bytes: 7, CountedAt: b.Now()}))
 	tasks.done = 3
 	recount("there are a million objects", 13)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/system"
 )
 
 // SweepReport says what a sweep found.
@@ -18,7 +18,7 @@ type SweepReport struct {
 	Unknown int // whose key is not one of ours; left alone
 
 	// Stored is what is left in each area that was examined to its end.
-	Stored []store.Stored
+	Stored []system.Stored
 
 	failures []error // of objects that could not be removed
 }
@@ -63,10 +63,10 @@ func (c *Cleaner) SweepUploads(ctx context.Context) (SweepReport, error) {
 }
 
 // Count counts what the storage holds, and removes nothing.
-func (c *Cleaner) Count(ctx context.Context) ([]store.Stored, error) {
-	var all []store.Stored
+func (c *Cleaner) Count(ctx context.Context) ([]system.Stored, error) {
+	var all []system.Stored
 	for _, area := range objects.Areas {
-		one := store.Stored{Area: string(area)}
+		one := system.Stored{Area: string(area)}
 		for info, err := range c.blobs.List(ctx, area.Root()) {
 			if err != nil {
 				return all, blob.ServiceError("list objects", err)
@@ -92,7 +92,7 @@ func (c *Cleaner) finishedTasks(ctx context.Context) (int64, error) {
 
 func (c *Cleaner) sweepArea(ctx context.Context, area objects.Area, r *SweepReport) error {
 	var last owner // objects of one video come together
-	left := store.Stored{Area: string(area)}
+	left := system.Stored{Area: string(area)}
 	for info, err := range c.blobs.List(ctx, area.Root()) {
 		if err != nil {
 			return blob.ServiceError("list objects", err)

@@ -30,9 +30,6 @@ type Service struct {
 // Disk is the space of the disk that holds the data directory.
 type Disk struct{ Free, Size uint64 }
 
-// Stored is what an area of the storage held when it was last counted.
-type Stored = store.Stored
-
 // KindStat is what waits and runs of one kind of task.
 type KindStat struct {
 	Kind queue.Kind
@@ -54,8 +51,8 @@ func New(version string, st *store.Store, q queue.Queue, disk func() (Disk, erro
 		version: version, disk: disk,
 		queue:   NewRecent(q.Stats),
 		workers: NewRecent(q.Workers),
-		stored:  NewRecent(store.StoredOf(st).All),
-		backup:  NewRecent(func(ctx context.Context) (time.Time, error) { return store.LastBackup(ctx, st) }),
+		stored:  NewRecent(func(ctx context.Context) ([]Stored, error) { return CountsOfAreas(ctx, st) }),
+		backup:  NewRecent(func(ctx context.Context) (time.Time, error) { return NewestBackup(ctx, st) }),
 	}
 }
 

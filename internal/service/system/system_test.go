@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/servicetest"
@@ -31,7 +30,7 @@ func TestStatus(t *testing.T) {
 	t.Parallel()
 	b := servicetest.New(t)
 	b.Processing(video.Draft{})
-	b.Must(store.StoredOf(b.Store).Record(t.Context(), store.Stored{Area: "source", Objects: 1, Bytes: 9, CountedAt: time.Now()}))
+	b.Must(system.RecordStored(t.Context(), b.Store, system.Stored{Area: "source", Objects: 1, Bytes: 9, CountedAt: time.Now()}))
 	s := system.New("1.2.3", b.Store, crowd{b.Queue}, func() (system.Disk, error) { return system.Disk{Free: 1, Size: 2}, nil })
 	a := auth.Actor{Tenant: "a", Scopes: []auth.Scope{auth.Admin}}
 	for range 2 { // the shared answer must stay whole

@@ -44,7 +44,6 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"reports", reportTests()},
 		{"counts of tenants", countTests()},
 		{"events", eventTests()},
-		{"stored", storedTests()},
 		{"transactions", transactionTests()},
 		{"races", raceTests()},
 	}
