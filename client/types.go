@@ -138,6 +138,7 @@ type Video struct {
 	CreatedAt       time.Time `json:"createdAt,omitzero"`
 	DurationSeconds float64   `json:"durationSeconds,omitempty"` // 0 until the file has been inspected
 	Progress        float64   `json:"progress"`                  // of the processing, 0 to 1
+	VideosAhead     *int      `json:"videosAhead,omitempty"`     // of yours, which are processed first; nil: the work has begun
 	ImportProgress  float64   `json:"importProgress,omitempty"`  // of the download of a SourceURL, 0 to 1
 	Failure         *Failure  `json:"failure,omitempty"`         // why Status is Failed
 	Warnings        []Failure `json:"warnings,omitempty"`        // of a file that was converted nevertheless

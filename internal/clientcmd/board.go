@@ -42,6 +42,7 @@ type row struct {
 	began   time.Time
 	resumed bool
 	fetched bool // the server fetches the file
+	ahead   *int // how many videos come first, while this one waits
 
 	printed   float64 // the part in the last line, where there are lines instead of a bar
 	printedAt time.Time
@@ -166,6 +167,9 @@ func fraction(part, whole int64) float64 {
 // follow records how far the server has come with a video.
 func (r *row) follow(v client.Video) {
 	phase, part := "encoding", v.Progress
+	if v.Status == client.Processing && v.Progress == 0 {
+		phase = "waiting"
+	}
 	if v.Status == client.PendingUpload && (r.fetched || v.ImportProgress > 0) {
 		phase, part = "fetching", v.ImportProgress
 	}
@@ -181,7 +185,7 @@ func (r *row) follow(v client.Video) {
 			r.board.printLine(r.name + ": " + phase)
 		}
 	}
-	r.part = part
+	r.part, r.ahead = part, v.VideosAhead
 	if !v.Status.Done() {
 		r.printProgress()
 	}
@@ -242,6 +246,9 @@ func (r *row) line(columns int) string {
 	facts := fmt.Sprintf(" %4s", percent(r.part))
 	if r.phase == "uploading" {
 		facts += r.speed()
+	}
+	if r.phase == "waiting" && r.ahead != nil && *r.ahead > 0 {
+		facts += fmt.Sprintf("  %d before it", *r.ahead)
 	}
 	name := r.name
 	if most := max(8, columns/3); utf8.RuneCountInString(name) > most {

@@ -156,7 +156,7 @@ func TestLinesForSteps(t *testing.T) {
 		mute bool
 		want string
 	}{
-		{false, "a.mov: uploading 200 B\na.mov: uploading 50 %\na.mov: encoding\na.mov: encoding 25 %\na.mov: encoding 51 %\na.mov: encoding 52 %\n"},
+		{false, "a.mov: uploading 200 B\na.mov: uploading 50 %\na.mov: waiting\na.mov: encoding\na.mov: encoding 25 %\na.mov: encoding 51 %\na.mov: encoding 52 %\n"},
 		{true, "a.mov: uploading 200 B\n"},
 	} {
 		var out bytes.Buffer

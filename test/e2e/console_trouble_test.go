@@ -305,20 +305,26 @@ func TestConsoleShowsRefusals(t *testing.T) {
 	c := openConsole(t)
 	c.enter(apiKey)
 	c.waitText(".empty", "No videos yet")
-	text := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(text, []byte("this is no film"), 0o600); err != nil {
+	odd := filepath.Join(t.TempDir(), "odd") // no browser can say what it is
+	if err := os.WriteFile(odd, []byte("\x00\x01this is no film"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.upload(text, "letter.mp4")
+	c.upload(odd, "letter.mp4")
 	c.waitText(".sheet .problem", "Choose at least one resolution.")
 	c.waitText("#chosen", "letter.mp4") // it need not be chosen again
 	c.tick("144p")
 	c.click("#upload", "Upload")
-	refusal := "The file is not a video: it begins like"
+	refusal := "The file does not begin like any video format"
 	c.waitText(".transfer .problem", refusal)
+	c.tab.shoot("refused")
+	c.waitText(".empty", "No videos yet") // what was refused leaves nothing behind
+	u := c.create(newVideo{Filename: "letter.mp4", Resolutions: []string{"144p"}})
+	c.put(u, odd)
+	if r := c.call("POST", "/api/video/"+u.ID+"/complete-upload", nil); r.status < 400 {
+		t.Fatalf("a file that is no video is accepted: %s", r.body)
+	}
 	c.waitText(".video .badge", "failed")
 	c.waitText(".video .failure", refusal)
-	c.tab.shoot("refused")
 	c.click(".video .name", "letter")
 	c.waitText(".resolution .badge", "failed")
 	if eval[bool](c.tab, `[...document.querySelectorAll(".resolution button")].some((b) => b.checkVisibility() && b.textContent === "Try again")`) {

@@ -12,7 +12,7 @@ import (
 func warnings(f *probe.Result, p *video.Plan, stream probe.Stream) []video.Warning {
 	var out []video.Warning
 	if seconds, ok := truncatedAfter(f, stream); ok {
-		out = append(out, video.Warnf(video.Truncated, "The file is cut off after %s; the part that could be read was converted.", video.Lasting(seconds)))
+		out = append(out, video.Warnf(video.Truncated, "The file is cut off after %s; the video ends there.", video.Lasting(seconds)))
 	}
 	if seconds := undecodableStart(f, stream); seconds >= 0.5 {
 		out = append(out, video.Warnf(video.Corrupt, "The first %s hold no picture that can be decoded; the video begins after them.", video.Lasting(seconds)))

@@ -100,3 +100,35 @@ func TestAListIsForThoseWhoMayRead(t *testing.T) {
 	_, err = b.Catalog.State(t.Context(), b.By, up.Video.ID)
 	servicetest.WantCode(t, err, video.NotFound, "video_not_found")
 }
+
+// Of two videos that wait, the one whose file came first is processed first. Another tenant's does not count.
+func TestPlacesOfVideosThatWait(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	up := b.Create(video.Draft{}) // first, but its file comes later
+	late := up.Video.ID
+	b.Advance(time.Second)
+	first := b.Processing(video.Draft{}).ID
+	b.Advance(time.Second)
+	b.Put(up, servicetest.LikeVideo)
+	_, err := b.Uploads.Complete(t.Context(), b.By, late)
+	b.Must(err)
+	want := func(id video.ID, place int) {
+		t.Helper()
+		s, err := b.Catalog.State(t.Context(), b.By, id)
+		b.Must(err)
+		if s.Ahead == nil {
+			t.Errorf("it does not wait, want %d ahead", place)
+		} else if *s.Ahead != place {
+			t.Errorf("%d videos are ahead, want %d", *s.Ahead, place)
+		}
+	}
+	want(first, 0)
+	want(late, 1)
+	b.Must(b.GiveUpVideo(t.Context(), first, video.Failf(video.Corrupt, "It is damaged.")))
+	want(late, 0)
+	b.Transcode(late, servicetest.Plan("720p"))
+	if s, err := b.Catalog.State(t.Context(), b.By, late); err != nil || s.Ahead != nil {
+		t.Errorf("a video whose work has begun has %v ahead, %v", s.Ahead, err)
+	}
+}

@@ -9,6 +9,17 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
+// maxAhead is how many videos ahead of one are counted.
+const maxAhead = 1000
+
+// processingOrder returns the videos of a tenant that are being processed, in the order in which their files were
+// accepted, which is the order of their first tasks.
+func processingOrder(ctx context.Context, q store.Queries, tenant video.Tenant) ([]video.ID, error) {
+	return store.Collect(ctx, q, "read the order of processing", func(row *sql.Rows) (id video.ID, err error) {
+		return id, row.Scan(&id)
+	}, `SELECT id FROM video WHERE tenant = $1 AND status = 'processing' AND deleted_at IS NULL ORDER BY completed_at, id LIMIT $2`, tenant, maxAhead+1)
+}
+
 // idempotencyRecord remembers which video a request with an Idempotency-Key was answered with, so that a repeated
 // request gets the same video.
 type idempotencyRecord struct {

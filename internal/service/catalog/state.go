@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
@@ -16,6 +17,10 @@ type State struct {
 	Progress    float64           // 0 to 1
 	Resolutions []ResolutionState // in the order asked for
 	Settled     bool              // see video.Settled
+
+	// Ahead is how many of the tenant's videos are processed first, while none of this one's work is done. It is nil
+	// otherwise, and if there are more than maxAhead.
+	Ahead *int
 }
 
 // ResolutionState is the same for one resolution.
@@ -50,9 +55,16 @@ func (c *Catalog) States(ctx context.Context, ids []video.ID) (map[video.ID]Stat
 	if err != nil {
 		return nil, err
 	}
+	all := make([]State, len(videos))
+	for i, v := range videos {
+		all[i] = c.newState(v, steps[v.ID])
+	}
+	if err := c.addPlaces(ctx, all); err != nil {
+		return nil, err
+	}
 	states := make(map[video.ID]State, len(videos))
-	for _, v := range videos {
-		states[v.ID] = c.newState(v, steps[v.ID])
+	for _, s := range all {
+		states[s.Video.ID] = s
 	}
 	return states, nil
 }
@@ -77,7 +89,7 @@ func (c *Catalog) List(ctx context.Context, by auth.Actor, f video.Filter, after
 	return Page{Videos: states, Next: next}, err
 }
 
-// statesOf adds to videos how far they have come, with one query for all of them.
+// statesOf adds to videos how far they have come, with one query for all of them, and one for the places of those that wait.
 func (c *Catalog) statesOf(ctx context.Context, videos []video.Video) ([]State, error) {
 	steps, err := c.store.StepTotals(ctx, append(store.BeingProcessed(videos), pipeline.LacksFiles(videos, c.now())...), pipeline.PerRendition())
 	if err != nil {
@@ -87,7 +99,30 @@ func (c *Catalog) statesOf(ctx context.Context, videos []video.Video) ([]State, 
 	for i, v := range videos {
 		states[i] = c.newState(v, steps[v.ID])
 	}
-	return states, nil
+	return states, c.addPlaces(ctx, states)
+}
+
+// addPlaces sets Ahead of the videos that wait.
+func (c *Catalog) addPlaces(ctx context.Context, states []State) error {
+	queues := map[video.Tenant][]video.ID{}
+	for i, s := range states {
+		if s.Video.Status != video.Processing || s.Progress > 0 {
+			continue
+		}
+		tenant := s.Video.Tenant
+		queue, read := queues[tenant]
+		if !read {
+			var err error
+			if queue, err = processingOrder(ctx, c.store.Queries, tenant); err != nil {
+				return err
+			}
+			queues[tenant] = queue
+		}
+		if place := slices.Index(queue, s.Video.ID); place >= 0 {
+			states[i].Ahead = &place
+		}
+	}
+	return nil
 }
 
 func (c *Catalog) newState(v video.Video, steps []store.Step) State {

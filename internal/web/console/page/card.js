@@ -2,7 +2,7 @@
 
 import { announce, el, icon, setText } from "./dom.js";
 import { isFetching } from "./importing.js";
-import { ago, dateTime, duration, percent, pictureSize, statuses, titleOf } from "./format.js";
+import { ago, dateTime, duration, percent, pictureSize, place, statuses, statusOf, titleOf, waits } from "./format.js";
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const hoverDelay = 250; // milliseconds, so that a passing pointer loads nothing
@@ -50,7 +50,7 @@ export class Card {
     setText(this.#name, title);
     this.box.setAttribute("aria-label", `Select ${title}`);
     const importing = isFetching(video);
-    badge(this.#badge, video.status);
+    badge(this.#badge, video.status, statusOf(video));
     if (importing) setText(this.#badge, "being fetched");
     if (video.status === "processing" && video.playable) setText(this.#badge, `${statuses.processing}, can be watched`);
     this.#badge.classList.toggle("unseen", video.status === "ready"); // what is normal needs no label
@@ -59,7 +59,7 @@ export class Card {
     this.#work.hidden = video.status !== "processing" && !importing;
     this.#bar.value = importing ? video.importProgress : video.progress;
     this.#bar.setAttribute("aria-label", `Progress of ${title}`);
-    setText(this.#percent, percent(this.#bar.value));
+    setText(this.#percent, waits(video) ? place(video) : percent(this.#bar.value));
     this.#showMeta(video);
     this.#showPoster(video.posterUrl);
   }
@@ -108,7 +108,7 @@ export class Card {
 }
 
 // badge shows a status with a word and a colour.
-export function badge(node, status) {
+export function badge(node, status, word = statuses[status] ?? status) {
   node.className = `badge ${status}`;
-  setText(node, statuses[status] ?? status);
+  setText(node, word);
 }

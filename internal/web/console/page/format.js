@@ -9,6 +9,22 @@ export const statuses = {
   fail: "failed",
 };
 
+// waits reports whether a video waits for a worker.
+export function waits(video) {
+  return video.status === "processing" && video.progress === 0 && !video.playable;
+}
+
+// statusOf is the status of a video as people read it.
+export function statusOf(video) {
+  if (waits(video)) return video.videosAhead === 0 ? "starting" : "waiting";
+  return statuses[video.status] ?? video.status;
+}
+
+// place says how many of the tenant's videos are converted before a waiting one.
+export function place(video) {
+  return video.videosAhead > 0 ? `after ${plural(video.videosAhead, "other")} of yours` : "";
+}
+
 export function bytes(n) {
   if (!n) return "";
   const units = ["B", "kB", "MB", "GB", "TB"];

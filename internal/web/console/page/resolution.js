@@ -52,6 +52,7 @@ export class Resolution {
   update(state, video) {
     badge(this.#badge, state.status);
     if (isFetching(video)) setText(this.#badge, "waiting for the file");
+    else if (state.status === "processing" && state.progress === 0) setText(this.#badge, "waiting");
     this.#badge.classList.toggle("unseen", state.status === "ready");
     const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate)].filter(Boolean);
     // A name above the size of the video is confusing without an explanation.

@@ -6,7 +6,7 @@ import { badge } from "./card.js";
 import { Metadata } from "./details.js";
 import { announce, button, confirmAction, el, problemBox, setText } from "./dom.js";
 import { events } from "./events.js";
-import { ago, dateTime, duration, statuses, titleOf } from "./format.js";
+import { ago, dateTime, duration, place, statuses, statusOf, titleOf } from "./format.js";
 import { Importing, isFetching } from "./importing.js";
 import { may } from "./key.js";
 import { Player } from "./player.js";
@@ -213,7 +213,7 @@ export class VideoPage {
     const video = this.#video;
     document.title = `${titleOf(video)} – Spool`;
     this.#title.show(titleOf(video));
-    badge(this.#badge, video.status);
+    badge(this.#badge, video.status, [statusOf(video), place(video)].filter(Boolean).join(" "));
     if (isFetching(video)) setText(this.#badge, "being fetched");
     const words = [duration(video.durationSeconds), video.isPublic ? "public" : "private", `created ${ago(video.createdAt)}`, this.#filename];
     setText(this.#meta, words.filter(Boolean).join(" · "));
