@@ -193,7 +193,7 @@ func (e *bench) spool() {
 	}
 	sound := ""
 	if plan.Audio != nil {
-		o, err := e.tools.EncodeAudio(ctx, job, plan, 0, nil)
+		o, err := e.tools.EncodeAudio(ctx, job, inOnePiece(plan), 0, nil)
 		e.check(err)
 		sound = o.Path
 	}

@@ -130,7 +130,7 @@ func checkAudio(t *testing.T, tools *engine, job ffmpeg.Job, plan *video.Plan) {
 	if plan.Audio == nil {
 		return
 	}
-	out, err := tools.EncodeAudio(t.Context(), job, plan, 0, nil)
+	out, err := tools.EncodeAudio(t.Context(), job, inOnePiece(plan), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func TestClockThatJumps(t *testing.T) {
 					t.Errorf("nothing is shown between %.3f and %.3f", film.times[i], at)
 				}
 			}
-			sound, err := tools.EncodeAudio(t.Context(), job, plan, 0, nil)
+			sound, err := tools.EncodeAudio(t.Context(), job, inOnePiece(plan), 0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

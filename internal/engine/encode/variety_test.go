@@ -236,7 +236,7 @@ func (o outcome) checkAudio(t *testing.T, tools *engine, job ffmpeg.Job, p *vide
 	if p.Audio == nil {
 		return
 	}
-	out, err := tools.EncodeAudio(t.Context(), job, p, 0, nil)
+	out, err := tools.EncodeAudio(t.Context(), job, inOnePiece(p), 0, nil)
 	if err != nil {
 		t.Fatalf("EncodeAudio: %v", err)
 	}
