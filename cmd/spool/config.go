@@ -53,8 +53,8 @@ type Config struct {
 	SendfileHeader    string             `placeholder:"NAME" help:"Header that makes sendfile_proxies send files from the disk themselves: X-Accel-Redirect (nginx) or X-Sendfile (Apache, lighttpd). Empty: Spool sends them."`
 	SendfileProxies   []settings.Network `placeholder:"NET" help:"Networks of these proxies. List only proxies that set the header X-Sendfile-Type themselves, whatever their clients send."`
 	OutboundAllow     []string           `placeholder:"NET" help:"Private networks, addresses and host names that webhooks and imports may connect to, also by http."`
-	RateLimit         settings.Rate      `default:"auto" placeholder:"N" help:"API requests per second allowed for each key, with bursts of twice as many. 0: no limit. auto: 500, and 20 reads of single videos count as one."`
-	UploadConcurrency int                `default:"100" placeholder:"N" help:"Files that may be uploaded to this process at the same time with the URLs of one key. 0: no limit."`
+	RateLimit         settings.Rate      `default:"auto" placeholder:"N" help:"API requests per second allowed for each tenant, with bursts of twice as many. 0: no limit. auto: 500, and 20 reads of single videos count as one."`
+	UploadConcurrency int                `default:"100" placeholder:"N" help:"Files that may be uploaded to this process at the same time for each tenant. 0: no limit."`
 	MaxImports        int                `default:"8" placeholder:"N" help:"Files that this process fetches from URLs (sourceUrl) at the same time. 0 turns import by URL off."`
 	APIKey            string             `name:"api-key" placeholder:"KEY" help:"API key that each start makes valid. Without one, the first start creates a key and prints it once. Prefer --api-key-file: other users of the machine can see arguments."`
 	APIKeyFile        string             `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`

@@ -40,7 +40,7 @@ var wings = map[string][]string{
 
 	"panics": {},
 	"cache":  {"panics"},
-	"limit":  {"cache"},
+	"limit":  {"cache", "video"},
 }
 
 // tools are wings that all others may import: small packages that know nothing of a service.

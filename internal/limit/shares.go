@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -20,6 +21,7 @@ var (
 type Shares[K comparable] struct {
 	each int64
 	pool *semaphore.Weighted // nil: endless
+	rest bool                // what was in use for a time cannot be used again for as long
 
 	mu    sync.Mutex
 	users map[K]*share // principals that use or wait for a part of their share
@@ -33,6 +35,29 @@ type share struct {
 // NewShares returns shares of this size in a pool. Without one, only the principals are limited.
 func NewShares[K comparable](each int64, pool *semaphore.Weighted) *Shares[K] {
 	return &Shares[K]{each: each, pool: pool, users: map[K]*share{}}
+}
+
+// resting makes the shares rest after use: a principal that uses its share all the time gets half of it. So
+// one that keeps a core busy computes for half of the time at most.
+func (s *Shares[K]) resting() *Shares[K] {
+	s.rest = true
+	return s
+}
+
+const (
+	// moment is how short a use may be that is followed by no rest.
+	moment = 5 * time.Millisecond
+	// longestRest is how long a rest takes at most.
+	longestRest = time.Second
+)
+
+// afterRest calls release when the rest is over that follows so long a use.
+func (s *Shares[K]) afterRest(used time.Duration, release func()) {
+	if !s.rest || used < moment {
+		release()
+		return
+	}
+	time.AfterFunc(min(used, longestRest), release)
 }
 
 // Acquire waits until a principal can use n more of its share, and of the pool. The caller must
@@ -57,12 +82,15 @@ func (s *Shares[K]) take(principal K, n int64, acquire func(*semaphore.Weighted)
 		s.removeUse(principal)
 		return nil, ErrPool
 	}
+	began := time.Now()
 	return func() {
 		if s.pool != nil {
 			s.pool.Release(n)
 		}
-		own.Release(n)
-		s.removeUse(principal)
+		s.afterRest(time.Since(began), func() {
+			own.Release(n)
+			s.removeUse(principal)
+		})
 	}, nil
 }
 

@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/service/auth"
@@ -33,6 +35,24 @@ func (c *Catalog) Report(ctx context.Context, by auth.Actor, id video.ID) (Repor
 	}
 	r.Executions, err = c.store.Executions(ctx, id)
 	return r, err
+}
+
+// ReportVersion names what the report on a video says: it is another one whenever the report has changed.
+// It reports false while the work on the video goes on.
+func (c *Catalog) ReportVersion(ctx context.Context, by auth.Actor, id video.ID) (version [sha256.Size]byte, settled bool, err error) {
+	v, err := auth.VisibleVideo(ctx, c.store, by, auth.Read, id)
+	if err != nil {
+		return version, false, err
+	}
+	cost, err := c.store.Cost(ctx, id) // it grows with every run
+	if err != nil {
+		return version, false, err
+	}
+	all, err := json.Marshal(struct {
+		Video video.Video
+		Cost  video.Cost
+	}{v, cost})
+	return sha256.Sum256(all), v.Status.Finished(), err
 }
 
 // CodecOf returns the codec beside H.264 that a run belongs to; "" if it belongs to none.

@@ -10,11 +10,11 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// slots limit how many files arrive at a time in this process for each API key. Each takes a
+// slots limit how many files arrive at a time in this process for each tenant. Each takes a
 // connection and open files, and a client that runs wild would take them all.
 type slots struct {
-	most  int
-	byKey *limit.Shares[string]
+	most     int
+	byTenant *limit.Shares[video.Tenant]
 
 	mu      sync.Mutex
 	running map[video.ID]*slot
@@ -26,13 +26,13 @@ type slot struct {
 	release  func()
 }
 
-// newSlots returns so many slots for each key; 0: no limit.
+// newSlots returns so many slots for each tenant; 0: no limit.
 func newSlots(most int) *slots {
 	each := int64(most)
 	if most == 0 {
 		each = math.MaxInt64
 	}
-	return &slots{most: most, byKey: limit.NewShares[string](each, nil), running: map[video.ID]*slot{}}
+	return &slots{most: most, byTenant: limit.NewShares[video.Tenant](each, nil), running: map[video.ID]*slot{}}
 }
 
 // retrySlot is when a client should try again that found no slot.
@@ -45,10 +45,10 @@ func (s *slots) enter(v video.Video) (leave func(), err error) {
 	defer s.mu.Unlock()
 	own := s.running[v.ID]
 	if own == nil {
-		release, err := s.byKey.TryAcquire(v.KeyID, 1)
+		release, err := s.byTenant.TryAcquire(v.Tenant, 1)
 		if err != nil {
 			return nil, &video.Error{Kind: video.RateLimited, Code: "rate_limited", RetryAfter: retrySlot,
-				Msg: fmt.Sprintf("%d files are being uploaded with the same API key, as many as are accepted at a time. Try again when one of them is done.", s.most)}
+				Msg: fmt.Sprintf("%d files of yours are being uploaded, as many as are accepted at a time. Try again when one of them is done.", s.most)}
 		}
 		own = &slot{release: release}
 		s.running[v.ID] = own

@@ -26,8 +26,12 @@ func TestUploadsAtATime(t *testing.T) {
 	_, err = b.Uploads.Receive(t.Context(), b.Incoming(third, servicetest.LikeVideo))
 	servicetest.WantCode(t, err, video.RateLimited, "rate_limited")
 
-	// Another key has slots of its own.
-	other := b.Actor(auth.Key{})
+	// Another tenant has slots of its own. Another key of the same tenant has none.
+	busy, err := b.Catalog.Create(t.Context(), b.Actor(auth.Key{}), video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"240p"}}, servicetest.Base)
+	b.Must(err)
+	_, err = b.Uploads.Receive(t.Context(), b.Incoming(busy, servicetest.LikeVideo))
+	servicetest.WantCode(t, err, video.RateLimited, "rate_limited")
+	other := b.Actor(auth.Key{Tenant: "other"})
 	up, err := b.Catalog.Create(t.Context(), other, video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"240p"}}, servicetest.Base)
 	b.Must(err)
 	b.Put(up, servicetest.LikeVideo)

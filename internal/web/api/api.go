@@ -49,10 +49,12 @@ type Config struct {
 	// TrustedProxies are the peers whose X-Forwarded-For header names the client, and, if
 	// BaseURL is empty, whose Forwarded and X-Forwarded-… headers name the host.
 	TrustedProxies []netip.Prefix
-	// RateLimit is how many requests per second each key may make; 0: no limit.
+	// RateLimit is how many requests per second each tenant may make; 0: no limit.
 	RateLimit float64
 	// CheapReads lets a read of one video count as a twentieth of a request.
 	CheapReads bool
+	// Limits are what the process shares out between tenants; nil: limits of its own.
+	Limits *limit.Limits
 	// Log gets errors of event streams, at the debug level, and a warning if a client sends
 	// many invalid keys; nil: no log.
 	Log *slog.Logger
@@ -63,9 +65,6 @@ type API struct {
 	services Services
 	config   Config
 	limit    *limiter
-	bodies   *slots
-	searches *slots
-	lists    *slots
 	failures *limit.Rates[netip.Prefix]
 	routes   http.Handler           // everything below /api/, for authenticated requests
 	spec     func() ([]byte, error) // openapi.json
@@ -79,9 +78,11 @@ func New(services Services, config Config) *API {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
+	if config.Limits == nil {
+		config.Limits = limit.New(0)
+	}
 	a := &API{
 		services: services, config: config, limit: newLimiter(config.RateLimit, config.CheapReads, time.Now),
-		bodies: newBodySlots(), searches: newSearchSlots(), lists: newListSlots(),
 		failures: limit.NewRates[netip.Prefix](failureRate, failureBurst, time.Now), warnings: rate.Sometimes{Interval: time.Minute},
 		subscribers: newSubscribers(services.Catalog.States, services.Keys.Valid, config.Log),
 	}
@@ -107,7 +108,7 @@ func (a *API) groups() []group {
 		listRoutes{s.Catalog},
 		eventRoutes{s.Catalog, a.subscribers},
 		tokenRoutes{s.Tokens},
-		reportRoutes{s.Catalog},
+		newReportRoutes(s.Catalog),
 		resolutionRoutes{s.Catalog, s.Deleter},
 		captionRoutes{s.Captions, s.Catalog},
 		tenantRoutes{s.Tenants},

@@ -15,67 +15,68 @@ import (
 
 const (
 	maxBody = 1 << 20
+	// smallBody is the size up to which a body, or an answer, does not count as memory of its tenant. Sensible
+	// ones are smaller, so they never wait.
+	smallBody = 32 << 10
 	// bodyTimeout is how long a client may take to send a body.
 	bodyTimeout = 30 * time.Second
 )
 
-// readBody returns the body of a request. Its Content-Type must be JSON, or absent. The caller
-// must call release when it no longer needs the body.
-func (c *call) readBody(required bool) (body []byte, release func(), err error) {
+// readBody returns the body of a request. Its Content-Type must be JSON, or absent.
+func (c *call) readBody(required bool) ([]byte, error) {
 	r := c.request
 	isJSON := isJSONType(r.Header.Get("Content-Type"))
 	if required && !isJSON {
-		return nil, nil, unsupportedMedia()
+		return nil, unsupportedMedia()
 	}
-	body, release, err = c.readUpTo(maxBody)
+	body, err := c.readUpTo(maxBody)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if body = bytes.TrimSpace(body); len(body) > 0 && !isJSON {
-		release()
-		return nil, nil, unsupportedMedia()
+		return nil, unsupportedMedia()
 	}
-	return body, release, nil
+	return body, nil
 }
 
 // readUpTo returns the body of a request, of whatever type, with at most so many bytes.
-func (c *call) readUpTo(most int64) (body []byte, release func(), err error) {
+func (c *call) readUpTo(most int64) (body []byte, err error) {
 	if n := c.request.ContentLength; n > most {
-		return nil, nil, bodyTooLarge(most, fmt.Sprintf("it has %d", n))
+		return nil, bodyTooLarge(most, fmt.Sprintf("it has %d", n))
 	}
 	// The deadline must be lifted again: if it passed while the operation runs, the
 	// server would believe that the client has disconnected.
 	control := http.NewResponseController(c.writer)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	body, release, err = c.readLimited(most)
+	body, err = c.readLimited(most)
 	_ = control.SetReadDeadline(time.Time{})
-	return body, release, err
+	return body, err
 }
 
-// readLimited reads a body. A large one is read only while it has a slot.
-func (c *call) readLimited(most int64) (body []byte, release func(), err error) {
+// readLimited reads a body. A large one counts as memory of its tenant: itself, and about as much again while
+// it is decoded, which takes a place for computing. A client that sends slowly does not keep that place.
+func (c *call) readLimited(most int64) ([]byte, error) {
 	in := http.MaxBytesReader(c.writer, c.request.Body, most)
 	begin, err := io.ReadAll(io.LimitReader(in, smallBody+1))
 	if err != nil {
-		return nil, nil, bodyError(err)
+		return nil, bodyError(err)
 	}
 	if len(begin) <= smallBody {
-		return begin, func() {}, nil
-	}
-	if release, err = c.api.bodies.acquire(c.request.Context(), c.actor.KeyID); err != nil {
-		return nil, nil, err
+		return begin, nil
 	}
 	size := c.request.ContentLength
 	if size < 0 {
 		size = most
 	}
+	if err := c.turn.Memory(c.request.Context(), 2*size); err != nil {
+		return nil, err
+	}
 	whole := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // ReadFrom wants that much space to find the end
 	whole.Write(begin)
 	if _, err := whole.ReadFrom(in); err != nil {
-		release()
-		return nil, nil, bodyError(err)
+		return nil, bodyError(err)
 	}
-	return whole.Bytes(), release, nil
+	return whole.Bytes(), c.turn.Work(c.request.Context())
 }
 
 func bodyError(err error) error {

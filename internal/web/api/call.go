@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
@@ -21,22 +22,12 @@ type call struct {
 	writer  http.ResponseWriter
 	id      video.ID // of the path, which may be of something else than a video
 	status  int      // of the answer, unless it is a problem
-	release func()   // of the slot that it holds; nil: none
+	encoded []byte   // the answer, if it was encoded before; nil: not yet
+	turn    *limit.Turn
 }
 
 // base returns the base of the URLs in the answer.
 func (c *call) base() (string, error) { return c.api.config.base(c.request) }
-
-// holdSlot keeps a slot until the response is encoded. A client that reads slowly does not keep it.
-func (c *call) holdSlot(release func()) { c.release = release }
-
-// releaseSlot releases the slot, if there is one.
-func (c *call) releaseSlot() {
-	if c.release != nil {
-		c.release()
-		c.release = nil
-	}
-}
 
 type callKey struct{}
 
@@ -62,10 +53,20 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, err)
 		return
 	}
-	inner := r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+	ctx, turn := a.config.Limits.Begin(r.Context(), c.principal())
+	defer turn.End()
+	c.turn = turn
+	inner := r.WithContext(context.WithValue(ctx, callKey{}, c))
 	defer func() { r.Pattern = inner.Pattern }()
-	defer c.releaseSlot()
 	a.routes.ServeHTTP(w, inner)
+}
+
+// principal is who the limits of a request are kept for. The holders of tokens are people without a key.
+func (c *call) principal() limit.Principal {
+	if c.token != "" {
+		return limit.Principal{Client: c.api.Client(c.request)}
+	}
+	return limit.Principal{Tenant: c.actor.Tenant}
 }
 
 // authenticate returns who makes a request, and says in h how many more requests are allowed. The key is looked
@@ -75,7 +76,7 @@ func (a *API) authenticate(r *http.Request, h http.Header) (auth.Actor, error) {
 	// A flood of a key that is over its limit should cost no query for each request.
 	over := a.limit.rejection(secret)
 	if over != nil {
-		if err := a.limit.allow(over.key, cost, h); err != nil {
+		if err := a.limit.allow(over.by, cost, h); err != nil {
 			over.slowDown(r.Context())
 			return auth.Actor{}, err
 		}
@@ -93,11 +94,12 @@ func (a *API) authenticate(r *http.Request, h http.Header) (auth.Actor, error) {
 	return actor, a.countFailure(r, err)
 }
 
-// limitOf returns an error if a key has exceeded its limit. The log names the key, since refused requests are not logged.
+// limitOf returns an error if a tenant has exceeded its limit. The log names the key, since refused requests are not logged.
 func (a *API) limitOf(ctx context.Context, by auth.Actor, secret string, cost int, h http.Header) error {
-	err := a.limit.allow(by.KeyID, cost, h)
-	if err != nil && a.limit.reject(secret, by.KeyID) {
-		a.config.Log.WarnContext(ctx, "an API key makes more requests than rate_limit allows", "key", by.KeyID, "tenant", by.Tenant)
+	principal := limit.Principal{Tenant: by.Tenant}
+	err := a.limit.allow(principal, cost, h)
+	if err != nil && a.limit.reject(secret, principal) {
+		a.config.Log.WarnContext(ctx, "a tenant makes more requests than rate_limit allows", "key", by.KeyID, "tenant", by.Tenant)
 	}
 	return err
 }

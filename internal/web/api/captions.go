@@ -92,11 +92,10 @@ func (r captionRoutes) put(ctx context.Context, c *call) (*captionsView, error) 
 	if err != nil {
 		return nil, err
 	}
-	text, release, err := c.readUpTo(captions.MaxSize)
+	text, err := c.readUpTo(captions.MaxSize)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	query := c.request.URL.Query()
 	v, f, created, err := r.captions.Put(ctx, c.actor, c.id, captions.Upload{
 		Language: c.request.PathValue("language"), Label: query.Get("label"), Kind: video.FileKind(query.Get("kind")), Text: text,

@@ -41,11 +41,11 @@ type fieldDecoder interface {
 // decode decodes the body of a request into the struct that in points to. It reports all faults at once,
 // including faults of the path.
 func (c *call) decode(in any, op *operation) error {
-	body, release, err := c.readBody(!op.optionalBody)
+	body, err := c.readBody(!op.optionalBody)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer c.turn.EndWork()
 	faults := c.pathFaults(op)
 	if len(body) > 0 || !op.optionalBody {
 		ofBody, err := decodeBody(body, in)

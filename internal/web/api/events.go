@@ -113,9 +113,9 @@ func (r eventRoutes) follow(ctx context.Context, c *call) (*streamAnswer, error)
 // subscribe adds the stream of a call to the subscribers.
 func (r eventRoutes) subscribe(c *call, s catalog.State, known stateUpdate) (*subscriber, error) {
 	if c.token == "" {
-		return r.subscribers.add(c.actor.KeyID, s.Video.ID, known)
+		return r.subscribers.add(c.principal(), c.actor.KeyID, s.Video.ID, known)
 	}
-	return r.subscribers.addToken(c.token, s.Video.Tenant, s.Video.ID, known)
+	return r.subscribers.addToken(c.principal(), c.token, s.Video.Tenant, s.Video.ID, known)
 }
 
 // stream sends events until the final one, or until the client is gone. A slow client

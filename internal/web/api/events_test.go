@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
-	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -205,19 +204,21 @@ func TestAHeadRequestGetsNoStream(t *testing.T) {
 	})
 }
 
-// openEvents requests the events of a video from an API that may be full.
-func openEvents(t *testing.T, open func(own string, add func(key string))) *httptest.ResponseRecorder {
+// openEvents requests the events of a video of tenant with a new key, while others have streams open.
+func openEvents(t *testing.T, tenant video.Tenant, others map[video.Tenant]int) *httptest.ResponseRecorder {
 	t.Helper()
 	r := newRig(t, Config{})
-	secret, own, err := r.Keys.Create(t.Context(), auth.Key{})
-	r.Must(err)
-	open(own.ID, func(key string) {
-		t.Helper()
-		if _, err := r.api.subscribers.add(key, testID, stateUpdate{}); err != nil {
-			t.Fatal(err)
+	for other, n := range others {
+		for i := range n { // each with another key
+			if _, err := r.api.subscribers.add(limit.Principal{Tenant: other}, fmt.Sprint(i), testID, stateUpdate{}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	})
-	q := request("GET", "/api/video/"+string(r.Create(video.Draft{}).Video.ID)+"/events", "")
+	}
+	secret := r.newKeyOf(tenant)
+	var made struct{ ID string }
+	r.decode(r.askAs(secret, "POST", "/api/video", validDraft), &made)
+	q := request("GET", "/api/video/"+made.ID+"/events", "")
 	q.Header.Set(headerKey, secret)
 	ctx, cancel := context.WithTimeout(q.Context(), time.Second) // an endless stream ends with it
 	defer cancel()
@@ -226,42 +227,41 @@ func openEvents(t *testing.T, open func(own string, add func(key string))) *http
 
 func TestTooManyStreamsAreRefused(t *testing.T) {
 	t.Parallel()
-	w := openEvents(t, func(_ string, add func(string)) {
-		for n := range maxSubscribers {
-			add(fmt.Sprint("key ", n%100))
-		}
-	})
+	others := map[video.Tenant]int{}
+	for n := range maxSubscribers / maxSubscribersEach {
+		others[video.Tenant(fmt.Sprint("tenant ", n))] = maxSubscribersEach
+	}
+	w := openEvents(t, "mine", others)
 	wantProblem(t, w, http.StatusServiceUnavailable, "too_many_streams")
 	if got := w.Header().Get("Retry-After"); got != "15" {
 		t.Errorf("Retry-After is %q", got)
 	}
 }
 
-func TestAKeyCannotTakeAllStreams(t *testing.T) {
+// A tenant cannot take all streams, however many keys it makes.
+func TestATenantCannotTakeAllStreams(t *testing.T) {
 	t.Parallel()
-	fill := func(key string) *httptest.ResponseRecorder {
-		return openEvents(t, func(own string, add func(string)) {
-			for range maxSubscribersPerKey {
-				add(cmp.Or(key, own))
-			}
-		})
-	}
-	w := fill("") // the key of the request
+	w := openEvents(t, "mine", map[video.Tenant]int{"mine": maxSubscribersEach})
 	wantProblem(t, w, http.StatusTooManyRequests, "rate_limited")
 	if got := w.Header().Get("Retry-After"); got != "15" {
 		t.Errorf("Retry-After is %q", got)
 	}
-	if w := fill("another"); w.Code != http.StatusOK {
-		t.Errorf("while another key has its limit, the answer is %d %s", w.Code, w.Body)
+	if w := openEvents(t, "mine", map[video.Tenant]int{"another": maxSubscribersEach}); w.Code != http.StatusOK {
+		t.Errorf("while another tenant has its limit, the answer is %d %s", w.Code, w.Body)
 	}
 }
 
 func TestAClosedStreamIsNotCounted(t *testing.T) {
 	t.Parallel()
 	s := newSubscribers(nil, nil, nil)
-	for range 2 * maxSubscribersPerKey {
-		sub, err := s.add("key", testID, stateUpdate{})
+	by := limit.Principal{Tenant: "t"}
+	for range 2 * maxSubscribersEach {
+		sub, err := s.add(by, "key", testID, stateUpdate{})
 		if err != nil {
+			t.Fatal(err)
+		}
+		s.remove(sub)
+		if sub, err = s.addToken(by, "token", "t", testID, stateUpdate{}); err != nil {
 			t.Fatal(err)
 		}
 		s.remove(sub)

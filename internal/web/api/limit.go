@@ -15,14 +15,14 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// limiter limits how many requests per second each key may make. Bursts may use the
-// requests of two seconds.
+// limiter limits how many requests per second each tenant may make, with all of its keys, and each client that
+// has a token. Bursts may use the requests of two seconds.
 type limiter struct {
 	perSecond float64 // 0: no limit
 	// cheapReads lets a read of one video count as a part of a request.
 	cheapReads bool
 	now        func() time.Time
-	reads      *limit.Rates[string] // by the ID of the key
+	reads      *limit.Rates[limit.Principal]
 
 	mu       sync.Mutex
 	rejected map[[sha256.Size]byte]*rejection // by the hash of the key's secret
@@ -30,34 +30,34 @@ type limiter struct {
 
 func newLimiter(perSecond float64, cheapReads bool, now func() time.Time) *limiter {
 	l := &limiter{perSecond: perSecond, cheapReads: cheapReads, now: now}
-	l.reads = limit.NewRates[string](readsPerRequest*perSecond, readsPerRequest*l.burst(), now)
+	l.reads = limit.NewRates[limit.Principal](readsPerRequest*perSecond, readsPerRequest*l.burst(), now)
 	return l
 }
 
-// rejection says that a key was over its limit when it was last looked up.
+// rejection says that the tenant of a key was over its limit when the key was last looked up.
 type rejection struct {
-	key       string
+	by        limit.Principal
 	refusedAt time.Time
 	logged    time.Time
 	since     atomic.Int64 // how many requests were refused since
 }
 
-// rejectionAge is how long a key over its limit is not looked up again. A key that is revoked
+// rejectionAge is how long the key of a tenant over its limit is not looked up again. A key that is revoked
 // meanwhile is told so that much later.
 const rejectionAge = time.Second
 
-// rejectionLogAge is how often the log names a key that is over its limit.
+// rejectionLogAge is how often the log names a key whose tenant is over its limit.
 const rejectionLogAge = time.Minute
 
-// reject remembers that the key with this secret is over its limit, and reports whether the log should say so.
-func (l *limiter) reject(secret, key string) (log bool) {
+// reject remembers that the tenant of the key with this secret is over its limit, and reports whether the log should say so.
+func (l *limiter) reject(secret string, by limit.Principal) (log bool) {
 	hash, now := sha256.Sum256([]byte(secret)), l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rejected == nil || len(l.rejected) >= maxRejected {
 		l.rejected = map[[sha256.Size]byte]*rejection{}
 	}
-	r := &rejection{key: key, refusedAt: now}
+	r := &rejection{by: by, refusedAt: now}
 	if before := l.rejected[hash]; before != nil {
 		r.logged = before.logged
 	}
@@ -104,9 +104,9 @@ const maxRejected = 10_000
 // cost the server that much less than a list or a change.
 const readsPerRequest = 20
 
-// cost is what a request takes from the limit of its key, in reads.
+// cost is what a request takes from the limit of its tenant, in reads. A report is no cheap one.
 func (l *limiter) cost(r *http.Request) int {
-	if l.cheapReads && r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/api/video/") {
+	if l.cheapReads && r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/api/video/") && !strings.HasSuffix(r.URL.Path, "/report") {
 		return 1
 	}
 	return readsPerRequest
@@ -118,13 +118,13 @@ const (
 	headerLimit  = "RateLimit"
 )
 
-// allow returns an error if the key has exceeded its limit with a request of this cost. If there is a
+// allow returns an error if a principal has exceeded its limit with a request of this cost. If there is a
 // limit, it says in h what is left: r requests now, and all of them again after t seconds.
-func (l *limiter) allow(key string, cost int, h http.Header) error {
+func (l *limiter) allow(by limit.Principal, cost int, h http.Header) error {
 	if l.perSecond <= 0 {
 		return nil
 	}
-	allowed, left := l.reads.Allow(key, cost), l.reads.Left(key)
+	allowed, left := l.reads.Allow(by, cost), l.reads.Left(by)
 	requests, burst := left/readsPerRequest, float64(l.burst())
 	h.Set(headerPolicy, fmt.Sprintf(`"default";q=%.0f;w=%.0f`, burst, math.Ceil(burst/l.perSecond)))
 	h.Set(headerLimit, fmt.Sprintf(`"default";r=%.0f;t=%.0f`, math.Floor(requests), math.Ceil((burst-requests)/l.perSecond)))
@@ -133,7 +133,7 @@ func (l *limiter) allow(key string, cost int, h http.Header) error {
 	}
 	wait := (float64(cost) - left) / (readsPerRequest * l.perSecond)
 	return &video.Error{Kind: video.RateLimited, Code: "rate_limited",
-		Msg: "This API key makes too many requests.", RetryAfter: time.Duration(max(1, math.Ceil(wait))) * time.Second}
+		Msg: "Your API keys make too many requests.", RetryAfter: time.Duration(max(1, math.Ceil(wait))) * time.Second}
 }
 
 // burst is how many requests may come at once.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ func (r listRoutes) register(t *table) {
 	q := newListQuery()
 	add(t, operation{
 		id: "listVideos", route: "GET /api/video", summary: "List videos", tag: "video",
-		scopes: []auth.Scope{auth.Read}, status: 200, parameters: append(described(q.parameters()), labels()),
+		scopes: []auth.Scope{auth.Read}, status: 200, costly: true, parameters: append(described(q.parameters()), labels()),
 	}, r.list)
 }
 
@@ -44,7 +43,7 @@ func (r listRoutes) list(ctx context.Context, c *call) (*videoList, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.find(ctx, c, q)
+	found, err := r.catalog.List(ctx, c.actor, q.filter, q.after, q.limit)
 	if err != nil {
 		return nil, err
 	}
@@ -54,55 +53,6 @@ func (r listRoutes) list(ctx context.Context, c *call) (*videoList, error) {
 		out.Videos[i].VideoFiles = viewVideoFiles(r.catalog.FileURLs(s.Video, base))
 	}
 	return out, nil
-}
-
-// maxSearches and maxSearchesPerKey are how many lists with a filter of metadata or words are made at once.
-// A page examines some thousand entries of an index at most, which keeps a core busy for milliseconds.
-const (
-	maxSearches       = 4
-	maxSearchesPerKey = 2
-)
-
-func newSearchSlots() *slots {
-	return newSlots(maxSearches, maxSearchesPerKey, "This API key makes too many searches at once.",
-		"The server makes as many searches as it can. Try again later.")
-}
-
-// maxLists is how many other lists are made at once. A page can have megabytes of metadata, and reading
-// and encoding them keeps a core busy, so a key may use half of the cores for it.
-const maxLists = 64
-
-func maxListsPerKey() int64 { return int64(max(1, runtime.GOMAXPROCS(0)/2)) }
-
-func newListSlots() *slots {
-	return newSlots(maxLists, maxListsPerKey(), "This API key reads too many lists at once.",
-		"The server reads as many lists as it can. Try again later.")
-}
-
-// find reads a page. It waits for a slot first, which the call keeps.
-func (r listRoutes) find(ctx context.Context, c *call, q listQuery) (catalog.Page, error) {
-	slots := c.api.lists
-	if q.filter.IsSearch() {
-		slots = c.api.searches
-	}
-	release, err := slots.acquire(ctx, c.actor.KeyID)
-	if err != nil {
-		return catalog.Page{}, err
-	}
-	began := time.Now()
-	c.holdSlot(func() { releaseRested(release, time.Since(began)) })
-	return r.catalog.List(ctx, c.actor, q.filter, q.after, q.limit)
-}
-
-// releaseRested releases a slot that was in use for a time. After more than a moment the slot rests
-// for as long, so that one key with large pages never keeps a core busy.
-func releaseRested(release func(), worked time.Duration) {
-	const moment, longest = 5 * time.Millisecond, time.Second
-	if worked < moment {
-		release()
-		return
-	}
-	time.AfterFunc(min(worked, longest), release)
 }
 
 // listQuery is what a list of videos is asked for.

@@ -1,71 +1,62 @@
 package api
 
 import (
-	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/limit"
+	"github.com/spool-video/spool/internal/video"
 )
 
-// taken takes n slots with the key of an ID, and returns what releases them.
-func taken(t *testing.T, s *slots, n int, key string) (release func()) {
-	t.Helper()
-	var all []func()
-	for range n {
-		r, err := s.acquire(context.WithoutCancel(t.Context()), key)
-		if err != nil {
-			t.Fatal(err)
+// busy takes what a tenant may compute at once, and returns what releases it.
+func (r *rig) busy(tenant video.Tenant) (release func()) {
+	r.T.Helper()
+	var all []*limit.Turn
+	for {
+		ctx, turn := r.api.config.Limits.Begin(r.T.Context(), limit.Principal{Tenant: tenant})
+		if turn.Work(ctx) != nil {
+			break
 		}
-		all = append(all, r)
+		all = append(all, turn)
 	}
 	return func() {
-		for _, r := range all {
-			r()
+		for _, turn := range all {
+			turn.End()
 		}
 	}
 }
 
-// A page can have megabytes of metadata. A key that asks for many of them waits for its own, and
-// nobody else does. The same holds for searches.
+// A page can have megabytes of metadata, and a search examines thousands of videos. A tenant that asks for many
+// of them waits for its own, and nobody else does.
 func TestFloodOfLists(t *testing.T) {
 	t.Parallel()
-	for query, of := range map[string]func(*API) *slots{
-		"":              func(a *API) *slots { return a.lists },
-		"?metadata.a=b": func(a *API) *slots { return a.searches },
-		"?q=a":          func(a *API) *slots { return a.searches },
-	} {
+	for _, path := range []string{"/api/video", "/api/video?metadata.a=b", "/api/video?q=a", "/api/video?isPublic=true", "/api/video/{id}/report"} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, Config{})
-			busy, key, err := r.Keys.Create(t.Context(), auth.Key{})
-			r.Must(err)
-			s := of(r.api)
-			perKey := maxSearchesPerKey
-			if query == "" {
-				perKey = int(maxListsPerKey())
-			}
-			release := taken(t, s, perKey, key.ID)
+			path := strings.ReplaceAll(path, "{id}", string(r.Create(video.Draft{}).Video.ID))
+			other := r.newKeyOf("other")
+			release := r.busy(video.DefaultTenant)
 			began := time.Now()
-			if w := r.ask("GET", "/api/video"+query, ""); w.Code != http.StatusOK || time.Since(began) != 0 {
-				t.Errorf("%q: another key is answered with %d after %v", query, w.Code, time.Since(began))
+			if w := r.askAs(other, "GET", path, ""); w.Code == http.StatusTooManyRequests || time.Since(began) != 0 {
+				t.Errorf("%s: another tenant is answered with %d after %v", path, w.Code, time.Since(began))
 			}
-			if query != "" {
-				if w := r.askAs(busy, "GET", "/api/video", ""); w.Code != http.StatusOK || time.Since(began) != 0 {
-					t.Errorf("a list without a filter is answered with %d after %v", w.Code, time.Since(began))
-				}
+			if w := r.ask("GET", "/api/usage", ""); w.Code != http.StatusOK || time.Since(began) != 0 {
+				t.Errorf("what costs little is answered with %d after %v", w.Code, time.Since(began))
 			}
-			w := r.askAs(busy, "GET", "/api/video"+query, "")
+			w := r.askAs(r.newKey(), "GET", path, "")
 			wantProblem(t, w, http.StatusTooManyRequests, "rate_limited")
-			if w.Header().Get("Retry-After") == "" || time.Since(began) != slotTimeout {
-				t.Errorf("%q: one too many was refused after %v, with Retry-After %q", query, time.Since(began), w.Header().Get("Retry-After"))
+			if w.Header().Get("Retry-After") == "" || time.Since(began) != limit.Patience {
+				t.Errorf("%s: one too many was refused after %v, with Retry-After %q", path, time.Since(began), w.Header().Get("Retry-After"))
 			}
-			time.AfterFunc(time.Second, release)
 			began = time.Now()
-			if w := r.askAs(busy, "GET", "/api/video"+query, ""); w.Code != http.StatusOK || time.Since(began) != time.Second {
-				t.Errorf("%q: one that waits is answered with %d after %v", query, w.Code, time.Since(began))
+			time.AfterFunc(time.Second, release)
+			if w := r.ask("GET", path, ""); w.Code != http.StatusOK || time.Since(began) < time.Second {
+				t.Errorf("%s: one that waits is answered with %d after %v", path, w.Code, time.Since(began))
 			}
 		})
 	}
@@ -75,50 +66,60 @@ func TestFloodOfLists(t *testing.T) {
 type slowReader struct {
 	*httptest.ResponseRecorder
 	reads <-chan struct{}
+	held  func(n int)
 }
 
 func (w slowReader) Write(b []byte) (int, error) {
+	w.held(len(b))
 	<-w.reads
 	return w.ResponseRecorder.Write(b)
 }
 
-// Clients that do not read their lists keep no others of their key.
-func TestASlotIsFreeBeforeTheAnswerIsSent(t *testing.T) {
+// Answers that wait for slow clients are bounded by tenant: in bytes, whatever the number of keys and requests.
+func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Config{})
-		reads, done := make(chan struct{}), make(chan struct{})
-		perKey := int(maxListsPerKey())
-		for range perKey {
+		metadata := json.RawMessage(`{"a":"` + strings.Repeat("x", 16<<10-100) + `"}`)
+		for range 100 {
+			r.Create(video.Draft{Metadata: metadata})
+		}
+		size := r.ask("GET", "/api/video?limit=100", "").Body.Len()
+		reads, done := make(chan struct{}), make(chan int)
+		kept := 0
+		keys := []string{r.key, r.newKey(), r.newKey(), r.newKey()}
+		const many = 60
+		for n := range many {
 			go func() {
-				q := request("GET", "/api/video", "")
-				q.Header.Set(headerKey, r.key)
-				r.handler.ServeHTTP(slowReader{httptest.NewRecorder(), reads}, q)
-				done <- struct{}{}
+				q := request("GET", "/api/video?limit=100", "")
+				q.Header.Set(headerKey, keys[n%len(keys)])
+				w := slowReader{httptest.NewRecorder(), reads, func(n int) { kept += n }}
+				r.handler.ServeHTTP(w, q)
+				done <- w.Code
 			}()
+			synctest.Wait() // so that kept is changed by one at a time
 		}
-		synctest.Wait()
-		if w := r.ask("GET", "/api/video", ""); w.Code != http.StatusOK {
-			t.Errorf("a list beside clients that do not read theirs is answered with %d", w.Code)
+		if kept > 16<<20 || kept < size {
+			t.Errorf("%d bytes of pages of %d wait for their readers; want at most 16 MiB", kept, size)
 		}
+		if w := r.ask("GET", "/api/usage", ""); w.Code != http.StatusOK {
+			t.Errorf("a small answer of the same tenant is %d", w.Code)
+		}
+		if w := r.askAs(r.newKeyOf("other"), "GET", "/api/video?limit=100", ""); w.Code != http.StatusOK {
+			t.Errorf("a list of another tenant is answered with %d", w.Code)
+		}
+		time.Sleep(many * (limit.Patience + time.Second))
 		close(reads)
-		for range perKey {
-			<-done
+		statuses := map[int]int{}
+		for range many {
+			statuses[<-done]++
 		}
-	})
-}
-
-// A slot that was in use for more than a moment rests for as long.
-func TestASlotRests(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		for worked, want := range map[time.Duration]time.Duration{time.Millisecond: 0, 100 * time.Millisecond: 100 * time.Millisecond, time.Minute: time.Second} {
-			began, released := time.Now(), make(chan struct{})
-			releaseRested(func() { close(released) }, worked)
-			<-released
-			if rest := time.Since(began); rest != want {
-				t.Errorf("after %s a slot rests for %s, want %s", worked, rest, want)
-			}
+		if statuses[http.StatusOK]+statuses[http.StatusTooManyRequests] != many || statuses[http.StatusOK] > 16<<20/size {
+			t.Errorf("the statuses are %v", statuses)
+		}
+		time.Sleep(time.Minute)
+		if w := r.ask("GET", "/api/video?limit=100", ""); w.Code != http.StatusOK {
+			t.Errorf("when all have read theirs, a list is answered with %d", w.Code)
 		}
 	})
 }

@@ -30,6 +30,7 @@ type operation struct {
 	parameters   []*huma.Param
 	optionalBody bool
 	byToken      bool // a token for the video opens it, too
+	costly       bool // making the answer takes a place for computing
 	// check returns what is wrong with the request beside its id and its body; may be nil.
 	check func(*http.Request) []video.Fault
 	// describe adds to the description what the other fields cannot say; may be nil.
@@ -86,6 +87,9 @@ func (t *table) add(op *operation, body, answer reflect.Type, handle func(contex
 		c.request, c.status = r, op.status
 		// Scopes are checked first, so a key that lacks one costs the server nothing more.
 		err := c.actor.Require(op.scopes...)
+		if err == nil && op.costly {
+			err = c.turn.Work(r.Context())
+		}
 		if err == nil {
 			var out any
 			if out, err = handle(r.Context(), c); err == nil {
@@ -119,21 +123,29 @@ func (op *operation) faults(r *http.Request) []video.Fault {
 // streamAnswer is an answer that writes itself.
 type streamAnswer func(http.ResponseWriter)
 
-// send sends the answer of an operation.
-func (c *call) send(out any) error {
+// send sends the answer of an operation. A large one counts as memory of the tenant until its client has read
+// it. The answer to a change is sent in any case, because the change was made.
+func (c *call) send(out any) (err error) {
 	if s, ok := out.(*streamAnswer); ok {
 		(*s)(c.writer)
 		return nil
 	}
-	if out == nil {
+	body := c.encoded
+	if body == nil && out == nil {
 		c.writer.WriteHeader(c.status)
 		return nil
 	}
-	body, err := encode(out)
-	c.releaseSlot() // a client that reads slowly does not keep it
-	if err != nil {
-		return err
+	if body == nil {
+		if body, err = encode(out); err != nil {
+			return err
+		}
 	}
+	if isRead := c.request.Method == http.MethodGet; isRead && len(body) > smallBody {
+		if err := c.turn.Memory(c.request.Context(), int64(cap(body))); err != nil {
+			return err
+		}
+	}
+	c.turn.EndWork()
 	c.writer.Header().Set("Content-Type", "application/json")
 	c.writer.WriteHeader(c.status)
 	_, _ = c.writer.Write(body) // fails if the client has disconnected

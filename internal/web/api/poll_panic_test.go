@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/spool-video/spool/internal/limit"
 )
 
 func TestPollingGoesOnAfterAPanic(t *testing.T) {
@@ -14,7 +16,7 @@ func TestPollingGoesOnAfterAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := newSubscribers(nil, allValid, slog.New(slog.NewTextHandler(&log, nil))) // every poll panics
-		if _, err := s.add("a key", "a video", stateUpdate{}); err != nil {
+		if _, err := s.add(limit.Principal{}, "a key", "a video", stateUpdate{}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*pollInterval/2)

@@ -20,7 +20,7 @@ func TestAKeyOverItsLimitIsNotLookedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		r := newRig(t, Config{RateLimit: 0.5, Log: slog.New(slog.NewTextHandler(&log, nil))})
-		secret, key, err := r.Keys.Create(t.Context(), auth.Key{})
+		secret, key, err := r.Keys.Create(t.Context(), auth.Key{Tenant: "busy"})
 		r.Must(err)
 		list := func(key string, want int) {
 			t.Helper()
@@ -33,7 +33,7 @@ func TestAKeyOverItsLimitIsNotLookedUp(t *testing.T) {
 		for range 1000 {
 			list(secret, http.StatusTooManyRequests)
 		}
-		list(r.key, http.StatusOK) // another one has its own limit
+		list(r.key, http.StatusOK) // another tenant has its own limit
 		time.Sleep(2 * time.Second)
 		list(secret, http.StatusOK)
 		list(secret, http.StatusTooManyRequests)
@@ -52,7 +52,7 @@ func TestAFloodIsSlowedDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Config{RateLimit: 0.5})
-		other := r.newKey()
+		other := r.newKeyOf("other")
 		list := func(ctx context.Context, key string) (status int, took time.Duration) {
 			q, began := request("GET", "/api/video", "").WithContext(ctx), time.Now()
 			q.Header.Set(headerKey, key)
@@ -70,7 +70,7 @@ func TestAFloodIsSlowedDown(t *testing.T) {
 			list(t.Context(), r.key)
 		}
 		if status, took := list(t.Context(), other); status != http.StatusOK || took != 0 {
-			t.Errorf("meanwhile another key gets %d after %s", status, took)
+			t.Errorf("meanwhile another tenant gets %d after %s", status, took)
 		}
 		gone, leave := context.WithCancel(t.Context())
 		leave()

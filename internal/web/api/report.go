@@ -2,19 +2,35 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/spool-video/spool/internal/cache"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
 
 // reportRoutes are the operations on reports.
-type reportRoutes struct{ catalog *catalog.Catalog }
+type reportRoutes struct {
+	catalog *catalog.Catalog
+	made    *cache.Cache[reportVersion, []byte] // in JSON
+}
+
+// reportVersion names a report that does not change.
+type reportVersion [sha256.Size]byte
+
+// reportCacheSize is how much memory reports may take that were made before. The report on a long video has a
+// megabyte, and takes as long to make as hundreds of reads.
+const reportCacheSize = 16 << 20
+
+func newReportRoutes(c *catalog.Catalog) reportRoutes {
+	return reportRoutes{c, cache.New[reportVersion, []byte](reportCacheSize)}
+}
 
 func (r reportRoutes) register(t *table) {
 	add(t, operation{
@@ -149,12 +165,27 @@ type outputVariantView struct {
 	Failure   *failure     `json:"failure,omitempty" doc:"Why status is fail."`
 }
 
+// get answers with the report on a video. If the video is finished, its report is made once.
 func (r reportRoutes) get(ctx context.Context, c *call) (*reportView, error) {
+	version, settled, err := r.catalog.ReportVersion(ctx, c.actor, c.id)
+	if err != nil {
+		return nil, err
+	}
+	if made, ok := r.made.Get(version); ok {
+		c.encoded = made
+		return nil, nil
+	}
+	if err := c.turn.Work(ctx); err != nil {
+		return nil, err
+	}
 	report, err := r.catalog.Report(ctx, c.actor, c.id)
 	if err != nil {
 		return nil, err
 	}
-	return viewReport(report), nil
+	if c.encoded, err = encode(viewReport(report)); err == nil && settled {
+		r.made.Put(version, c.encoded, int64(cap(c.encoded)))
+	}
+	return nil, err
 }
 
 func viewReport(r catalog.Report) *reportView {

@@ -60,6 +60,14 @@ func (r *rig) newKey(scopes ...auth.Scope) string {
 	return secret
 }
 
+// newKeyOf makes a key of another tenant, and returns its secret.
+func (r *rig) newKeyOf(tenant video.Tenant) string {
+	r.T.Helper()
+	secret, _, err := r.Keys.Create(r.T.Context(), auth.Key{Tenant: tenant})
+	r.Must(err)
+	return secret
+}
+
 // send sends a request with a key that has all scopes, unless it has another.
 func (r *rig) send(q *http.Request) *httptest.ResponseRecorder {
 	if _, has := q.Header[http.CanonicalHeaderKey(headerKey)]; !has {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
@@ -109,7 +110,7 @@ func TestKeysAreCheckedTogetherAndNotOften(t *testing.T) {
 func addStreams(t *testing.T, s *subscribers, key string) (subs []*subscriber) {
 	t.Helper()
 	for range 10 {
-		sub, err := s.add(key, testID, stateUpdate{})
+		sub, err := s.add(limit.Principal{Tenant: "t"}, key, testID, stateUpdate{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -29,8 +28,9 @@ const (
 	// of it for the connection, and a little of every poll. Beyond this number another
 	// process should serve them.
 	maxSubscribers = 4096
-	// maxSubscribersPerKey is how many of them one key may have.
-	maxSubscribersPerKey = 256
+	// maxSubscribersEach is how many of them the keys of a tenant may have together, and how many a client
+	// that has tokens.
+	maxSubscribersEach = 256
 )
 
 // stateUpdate is the latest state of a video, ready to be sent.
@@ -82,8 +82,8 @@ type subscribers struct {
 	added chan struct{} // holds one
 	ended chan struct{} // closed when polling has ended
 
-	byKey    *limit.Shares[string]       // of the streams that were opened with a key
-	byTenant *limit.Shares[video.Tenant] // of those that were opened with a token
+	places   *limit.Shares[limit.Principal] // of all streams
+	byTenant *limit.Shares[video.Tenant]    // of the streams that were opened with a token: of whose videos
 
 	mu      sync.Mutex
 	byVideo map[video.ID]map[*subscriber]struct{}
@@ -91,38 +91,43 @@ type subscribers struct {
 }
 
 func newSubscribers(load statesByID, valid validKeys, log *slog.Logger) *subscribers {
-	all := semaphore.NewWeighted(maxSubscribers)
 	return &subscribers{
 		load: load, valid: valid, log: log,
 		added: make(chan struct{}, 1), ended: make(chan struct{}), byVideo: map[video.ID]map[*subscriber]struct{}{},
-		byKey: limit.NewShares[string](maxSubscribersPerKey, all), byTenant: limit.NewShares[video.Tenant](maxTokenSubscribers, all),
+		places:   limit.NewShares[limit.Principal](maxSubscribersEach, semaphore.NewWeighted(maxSubscribers)),
+		byTenant: limit.NewShares[video.Tenant](maxTokenSubscribers, nil),
 	}
 }
 
-// add adds a stream, opened with a key, whose client knows this state. The caller must remove it.
-func (s *subscribers) add(key string, id video.ID, known stateUpdate) (*subscriber, error) {
-	release, err := s.byKey.TryAcquire(key, 1)
+// add adds the stream of a principal, opened with this key, whose client knows this state. The caller must
+// remove it.
+func (s *subscribers) add(by limit.Principal, key string, id video.ID, known stateUpdate) (*subscriber, error) {
+	release, err := s.places.TryAcquire(by, 1)
 	if err != nil {
-		return nil, tooManyStreams(err, maxSubscribersPerKey)
+		return nil, tooManyStreams(err)
 	}
 	return s.insert(&subscriber{key: key, id: id, last: known, release: release}), nil
 }
 
 // addToken is add for a stream that was opened with a token for a video of this tenant.
-func (s *subscribers) addToken(token string, of video.Tenant, id video.ID, known stateUpdate) (*subscriber, error) {
+func (s *subscribers) addToken(by limit.Principal, token string, of video.Tenant, id video.ID, known stateUpdate) (*subscriber, error) {
 	release, err := s.byTenant.TryAcquire(of, 1)
 	if err != nil {
-		return nil, tooManyStreams(err, maxTokenSubscribers)
+		return nil, tooManyStreams(err)
 	}
-	return s.insert(&subscriber{token: token, id: id, last: known, release: release}), nil
+	leave, err := s.places.TryAcquire(by, 1)
+	if err != nil {
+		release()
+		return nil, tooManyStreams(err)
+	}
+	return s.insert(&subscriber{token: token, id: id, last: known, release: func() { leave(); release() }}), nil
 }
 
 // tooManyStreams says why a stream got no place.
-func tooManyStreams(err error, most int) error {
+func tooManyStreams(err error) error {
 	if errors.Is(err, limit.ErrShare) {
 		return &video.Error{Kind: video.RateLimited, Code: "rate_limited",
-			Msg:        fmt.Sprintf("This API key has %d event streams open, as many as it may. Close some, or read the states of the videos.", most),
-			RetryAfter: 15 * time.Second}
+			Msg: "You have as many event streams open as you may. Close some, or read the states of the videos.", RetryAfter: 15 * time.Second}
 	}
 	return &video.Error{Kind: video.Unavailable, Code: "too_many_streams",
 		Msg: "The server follows as many videos as it can. Read the state of the video, or try again later.", RetryAfter: 15 * time.Second}

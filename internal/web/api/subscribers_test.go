@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -141,12 +142,12 @@ func TestNobodyGetsAnOlderState(t *testing.T) {
 		older, known := at(video.PendingUpload)
 		newer, knownLater := at(video.Processing)
 
-		early, err := f.add("a key", testID, known)
+		early, err := f.add(limit.Principal{}, "a key", testID, known)
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait() // the poll has begun
-		late, err := f.add("a key", testID, knownLater)
+		late, err := f.add(limit.Principal{}, "a key", testID, knownLater)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -90,5 +91,5 @@ func (a *API) authenticateToken(r *http.Request, h http.Header, id video.ID, tok
 	if err != nil {
 		return auth.Actor{}, a.countFailure(r, err)
 	}
-	return actor, a.limit.allow(actor.KeyID, a.limit.cost(r), h)
+	return actor, a.limit.allow(limit.Principal{Client: a.Client(r)}, a.limit.cost(r), h)
 }

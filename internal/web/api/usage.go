@@ -21,7 +21,7 @@ func (r tenantRoutes) register(t *table) {
 	}, r.usage)
 	add(t, operation{
 		id: "listTenants", route: "GET /api/tenant", summary: "List the tenants, what they use, and their limits; for keys of the operator's tenant", tag: "tenant",
-		scopes: []auth.Scope{auth.Admin}, status: 200, parameters: described(new(tenantPage).parameters()),
+		scopes: []auth.Scope{auth.Admin}, status: 200, costly: true, parameters: described(new(tenantPage).parameters()),
 	}, r.list)
 }
 

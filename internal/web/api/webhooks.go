@@ -27,9 +27,13 @@ func (r webhookRoutes) register(t *table) {
 	add(t, op("deleteWebhook", "DELETE /api/webhook/{id}", "Delete a webhook and its log", 200, one, 404), r.delete)
 	add(t, op("rotateWebhookSecret", "POST /api/webhook/{id}/rotate-secret", "Give a webhook another secret; the former one signs too for 24 hours", 200, one, 404), r.rotateSecret)
 	add(t, op("testWebhook", "POST /api/webhook/{id}/test", "Send an event of the type webhook.test", 202, one, 404, 409, 507), r.test)
-	add(t, op("fetchWebhookEvents", "POST /api/webhook/{id}/fetch", "Fetch the events of a webhook without a URL", 200, one, 404, 409), r.fetch)
-	add(t, op("listDeliveries", "GET /api/webhook/{id}/deliveries", "List the deliveries of the last 30 days, newest first", 200,
-		append(described(new(deliveryQuery).parameters()), id), 404), r.deliveries)
+	fetch := op("fetchWebhookEvents", "POST /api/webhook/{id}/fetch", "Fetch the events of a webhook without a URL", 200, one, 404, 409)
+	fetch.costly = true
+	add(t, fetch, r.fetch)
+	deliveries := op("listDeliveries", "GET /api/webhook/{id}/deliveries", "List the deliveries of the last 30 days, newest first", 200,
+		append(described(new(deliveryQuery).parameters()), id), 404)
+	deliveries.costly = true
+	add(t, deliveries, r.deliveries)
 	delivery := []*huma.Param{pathID("The id of the delivery.")}
 	add(t, op("replayDelivery", "POST /api/webhook/delivery/{id}/replay", "Deliver an event once more", 202, delivery, 404, 409, 507), r.replay)
 	addWithBody(t, op("reportDelivery", "POST /api/webhook/delivery/{id}/report", "Say what became of an event that was fetched", 200, delivery, 404, 409, 413, 415), r.report)
