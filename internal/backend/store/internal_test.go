@@ -117,8 +117,6 @@ func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	_, _ = tx.CountFault(ctx, "a", "encode", 0)
 	_ = tx.DropSteps(ctx, "a")
 	_, _ = s.AbandonedUploads(ctx, now, 100)
-	_, _ = s.ProcessingVideos(ctx, "a", 100)
-	_, _ = s.lackingVariants(ctx, "a", 100)
 	_ = tx.MarkDeleted(ctx, "a", now)
 	_ = tx.RemoveResolution(ctx, "r")
 	_ = tx.RemoveVideo(ctx, "a")

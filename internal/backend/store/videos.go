@@ -105,6 +105,13 @@ func (q Queries) resolutions(ctx context.Context, ids []video.ID) (map[video.ID]
 	return all, err
 }
 
+func qualityScore(ssim, psnr sql.NullFloat64, noBetter sql.NullString) *video.QualityScore {
+	if !ssim.Valid || !psnr.Valid {
+		return nil
+	}
+	return &video.QualityScore{SSIM: ssim.Float64, PSNR: psnr.Float64, NoBetterThan: video.Name(noBetter.String)}
+}
+
 func scanResolution(row *sql.Rows) (video.Resolution, error) {
 	var r video.Resolution
 	var code, message, noBetter, variants sql.NullString
@@ -290,29 +297,6 @@ func (s *Store) MarkFailedUploads(ctx context.Context, before, at time.Time, lim
 		return nil
 	})
 	return ids, err
-}
-
-// ProcessingVideos lists the videos in processing whose ids follow after, in the
-// order of their ids.
-func (s *Store) ProcessingVideos(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
-	return s.queryIDs(ctx, `SELECT id FROM video WHERE status = 'processing' AND id > $1 ORDER BY id LIMIT $2`, after, limit)
-}
-
-// LackingVariants lists the ready videos whose ids follow after, in the order of their
-// ids, that may lack a variant, or work after their pass. There is one codec beside H.264,
-// so a resolution with any variant has all of them.
-func LackingVariants(ctx context.Context, s *Store, after video.ID, limit int) ([]video.ID, error) {
-	return s.lackingVariants(ctx, after, limit)
-}
-
-func (q Queries) lackingVariants(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
-	return q.queryIDs(ctx, `
-		SELECT id FROM video
-		 WHERE codecs IS NOT NULL AND status = 'ready' AND id > $1
-		   AND (EXISTS (SELECT 1 FROM resolution
-		                 WHERE resolution.video_id = video.id AND resolution.status = 'ready' AND variants IS NULL)
-		     OR EXISTS (SELECT 1 FROM step WHERE step.video_id = video.id AND done_at IS NULL))
-		 ORDER BY id LIMIT $2`, after, limit)
 }
 
 // MarkedDeleted lists the videos that are marked deleted and not removed yet.

@@ -30,10 +30,10 @@ func (c *Catalog) Report(ctx context.Context, by auth.Actor, id video.ID) (Repor
 		return Report{}, err
 	}
 	r := Report{Video: v}
-	if r.Cost, err = c.store.Cost(ctx, id); err != nil {
+	if r.Cost, err = pipeline.CostOf(ctx, c.store.Queries, id); err != nil {
 		return Report{}, err
 	}
-	r.Executions, err = c.store.Executions(ctx, id)
+	r.Executions, err = pipeline.ExecutionsOf(ctx, c.store.Queries, id)
 	return r, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -100,7 +101,7 @@ func TestAnExecutionOfADeletedVideoIsForgotten(t *testing.T) {
 	v := b.Processing(video.Draft{})
 	b.Must(b.DeleteVideo(t.Context(), b.By, v.ID))
 	ran(b, queue.Task{Kind: queue.Encode, Video: v.ID}, "stopped")
-	if runs, err := b.Store.Executions(t.Context(), v.ID); err != nil || len(runs) != 0 {
+	if runs, err := pipeline.ExecutionsOf(t.Context(), b.Store.Queries, v.ID); err != nil || len(runs) != 0 {
 		t.Errorf("runs = %v, %v", runs, err)
 	}
 }

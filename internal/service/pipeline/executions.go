@@ -25,6 +25,6 @@ func (t *Tasks) RecordExecution(ctx context.Context, task queue.Task, e video.Ex
 		most = maxNotableExecutions
 	}
 	return t.store.WithVideoLock(ctx, task.Video, func(tx *store.Tx) error {
-		return tx.AddExecution(ctx, task.Video, e, most)
+		return addExecution(ctx, tx, task.Video, e, most)
 	})
 }

@@ -16,7 +16,7 @@ func (t *Tasks) StoreQuality(ctx context.Context, id video.ID, scores map[int]vi
 			if !ok || r.Status != video.Ready {
 				continue
 			}
-			if err := tx.SetQualityScore(ctx, r.ID, score); err != nil {
+			if err := setQualityScore(ctx, tx, r.ID, score); err != nil {
 				return err
 			}
 		}

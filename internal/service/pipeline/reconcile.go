@@ -13,24 +13,21 @@ import (
 // tasks change together, so no task should be missing. But if the database was edited, or there is a
 // bug, neither a video nor a variant must be processing for ever.
 func (p *Passes) Reconcile(ctx context.Context) (int, error) {
-	found, err := p.reconcileAll(ctx, p.store.ProcessingVideos, p.reconcile)
+	found, err := p.reconcileAll(ctx, processingVideos, p.reconcile)
 	if err != nil {
 		return found, err
 	}
-	lacking := func(ctx context.Context, after video.ID, limit int) ([]video.ID, error) {
-		return store.LackingVariants(ctx, p.store, after, limit)
-	}
-	more, err := p.reconcileAll(ctx, lacking, p.reconcileReady)
+	more, err := p.reconcileAll(ctx, lackingVariants, p.reconcileReady)
 	return found + more, err
 }
 
 // reconcileAll reconciles the videos of a list, which it reads in pages.
-func (p *Passes) reconcileAll(ctx context.Context, list func(context.Context, video.ID, int) ([]video.ID, error),
+func (p *Passes) reconcileAll(ctx context.Context, list func(context.Context, store.Queries, video.ID, int) ([]video.ID, error),
 	reconcile func(context.Context, video.ID) ([]queue.Task, error)) (found int, err error) {
 	const page = 100
 	after := video.ID("")
 	for {
-		ids, err := list(ctx, after, page)
+		ids, err := list(ctx, p.store.Queries, after, page)
 		if err != nil || len(ids) == 0 {
 			return found, err
 		}

@@ -22,7 +22,7 @@ func (p *Passes) updateStatus(ctx context.Context, tx *store.Tx, v video.Video, 
 		return false, err
 	}
 	tx.OnCommit(func() { p.announce(ctx, v.ID, now, f) })
-	return true, tx.MarkEnded(ctx, v.ID, p.now())
+	return true, markEnded(ctx, tx, v.ID, p.now())
 }
 
 // announce tells the operator that a video has come to its end.

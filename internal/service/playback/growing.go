@@ -27,19 +27,19 @@ type growingVideo struct {
 // growing returns a video that can be played while it is encoded, or nil for any other video. It asks the
 // database: an object's name does not say how much of the video exists.
 func (p *Player) growing(ctx context.Context, area objects.Area, id video.ID) (*growingVideo, error) {
-	growth, err := store.GrowthOf(ctx, p.store, id)
-	if video.KindOf(err) == video.NotFound || err == nil && growth.Deleted {
+	at, err := versionOf(ctx, p.store.Queries, id)
+	if video.KindOf(err) == video.NotFound || err == nil && at.Deleted {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if g := p.encoding.recentlyRead(id, growth, p.now()); g != nil && objects.PlaybackArea(g.Video) == area {
+	if g := p.encoding.recentlyRead(id, at, p.now()); g != nil && objects.PlaybackArea(g.Video) == area {
 		return g, nil
 	}
 	g, err := p.readGrowing(ctx, area, id)
 	if err == nil && g != nil {
-		p.encoding.remember(g, growth, p.now())
+		p.encoding.remember(g, at, p.now())
 	}
 	return g, err
 }

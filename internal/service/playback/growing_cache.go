@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/cache"
 	"github.com/spool-video/spool/internal/engine/mp4"
 	"github.com/spool-video/spool/internal/service/pipeline"
@@ -29,7 +28,7 @@ const (
 	// maxTables is how much memory the tables of their chunk files may take. The tracks made from them may
 	// take as much again.
 	maxTables = 64 << 20
-	// maxKnown is how long what was read of a video is used while its growth is unchanged. Otherwise each
+	// maxKnown is how long what was read of a video is used while its version is unchanged. Otherwise each
 	// segment of a long video would cost reading a plan of hundreds of chunks, and as many steps.
 	maxKnown = time.Second
 )
@@ -42,23 +41,23 @@ func newGrowingCaches() *growingCaches {
 	}
 }
 
-// recentVideo is a video as it was read at one growth, which changes with everything that can be played.
+// recentVideo is a video as it was read at one version, which changes with everything that can be played.
 type recentVideo struct {
-	video  *growingVideo
-	growth store.Growth
-	readAt time.Time
+	video   *growingVideo
+	version version
+	readAt  time.Time
 }
 
-// remember keeps what was read of a video. growth must have been read before the video.
-func (c *growingCaches) remember(g *growingVideo, growth store.Growth, now time.Time) {
-	c.videos.Put(g.ID, recentVideo{g, growth, now}, 1)
+// remember keeps what was read of a video. Its version must have been read before the video.
+func (c *growingCaches) remember(g *growingVideo, at version, now time.Time) {
+	c.videos.Put(g.ID, recentVideo{g, at, now}, 1)
 }
 
 // recentlyRead returns the video that was read within maxKnown, or nil if there was no such read or
-// growth has changed since.
-func (c *growingCaches) recentlyRead(id video.ID, growth store.Growth, now time.Time) *growingVideo {
+// version has changed since.
+func (c *growingCaches) recentlyRead(id video.ID, at version, now time.Time) *growingVideo {
 	r, ok := c.videos.Get(id)
-	if !ok || r.growth != growth || now.Sub(r.readAt).Abs() >= maxKnown {
+	if !ok || r.version != at || now.Sub(r.readAt).Abs() >= maxKnown {
 		return nil
 	}
 	return r.video

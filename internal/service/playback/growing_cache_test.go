@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/mp4"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
@@ -145,23 +144,23 @@ func TestAnOlderRequestDoesNotShortenATrack(t *testing.T) {
 func TestWhatIsKnownOfAGrowingVideo(t *testing.T) {
 	t.Parallel()
 	all := newGrowingCaches()
-	now, growth := time.Now(), store.Growth{Status: video.Processing, Done: 3}
-	if all.recentlyRead("a", growth, now) != nil {
+	now, first := time.Now(), version{Status: video.Processing, Done: 3}
+	if all.recentlyRead("a", first, now) != nil {
 		t.Error("a video that nobody read is known")
 	}
 	g := &growingVideo{Video: video.Video{ID: "a"}}
-	all.remember(g, growth, now)
-	later := growth
+	all.remember(g, first, now)
+	later := first
 	later.Done++
 	for _, tt := range []struct {
-		name   string
-		growth store.Growth
-		after  time.Duration
-		want   *growingVideo
+		name  string
+		at    version
+		after time.Duration
+		want  *growingVideo
 	}{
-		{"at once", growth, 0, g}, {"soon", growth, 900 * time.Millisecond, g}, {"later", growth, time.Second, nil}, {"with one more part", later, 0, nil},
+		{"at once", first, 0, g}, {"soon", first, 900 * time.Millisecond, g}, {"later", first, time.Second, nil}, {"with one more part", later, 0, nil},
 	} {
-		if got := all.recentlyRead("a", tt.growth, now.Add(tt.after)); got != tt.want {
+		if got := all.recentlyRead("a", tt.at, now.Add(tt.after)); got != tt.want {
 			t.Errorf("%s: known is %v; want %v", tt.name, got, tt.want)
 		}
 	}

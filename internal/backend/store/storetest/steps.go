@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -21,8 +20,6 @@ func stepTests() []test {
 		{"faults are counted for each step", faultsAreCounted},
 		{"a step needs its video", stepNeedsItsVideo},
 		{"dropped steps are gone", stepsAreDropped},
-		{"growth changes with what is done and what is deleted", growthChanges},
-		{"ready videos are found that lack a variant, or have open steps", variantsAreLacking},
 	}
 }
 
@@ -137,39 +134,6 @@ func progressIsWanted(t *testing.T, st *store.Store) {
 	progress(t, st, id, "encode", 1, 0.5, false)
 }
 
-func growthChanges(t *testing.T, st *store.Store) {
-	id := planned(t, st, encodeSteps(2)...)
-	read := func() store.Growth {
-		t.Helper()
-		g, err := store.GrowthOf(t.Context(), st, id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return g
-	}
-	before := read()
-	progress(t, st, id, "encode", 0, 0.5, true)
-	if again := read(); again != before || before.Steps != 2 || before.Done != 0 || before.Resolutions == 0 {
-		t.Errorf("the growth is %+v, and was %+v", again, before)
-	}
-	finish(t, st, id, 0, 720, true)
-	if g := read(); g.Done != 1 {
-		t.Errorf("with a step done, the growth is %+v", g)
-	}
-	change(t, st, func(tx *store.Tx) error { return tx.SetFindings(t.Context(), id, store.Findings{Playable: noon}) })
-	if g := read(); g.PlayableAt != noon.UnixMilli() {
-		t.Errorf("since it is playable, the growth is %+v", g)
-	}
-	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), id, noon) })
-	if g := read(); !g.Deleted {
-		t.Errorf("of a deleted video, the growth is %+v", g)
-	}
-	change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(t.Context(), id) })
-	if _, err := store.GrowthOf(t.Context(), st, id); video.KindOf(err) != video.NotFound {
-		t.Errorf("of no video, the growth is %v", err)
-	}
-}
-
 func faultsAreCounted(t *testing.T, st *store.Store) {
 	id, other := planned(t, st, encodeSteps(2)...), planned(t, st, encodeSteps(2)...)
 	finish(t, st, id, 1, 100, true)
@@ -227,46 +191,4 @@ func stepsAreDropped(t *testing.T, st *store.Store) {
 		}
 		return err
 	})
-}
-
-func variantsAreLacking(t *testing.T, st *store.Store) {
-	ctx := t.Context()
-	made := []video.Variant{{Codec: video.AV1, Status: video.Fail}}
-	add := func(s video.Status, codecs []video.Codec, variants []video.Variant, steps ...store.Step) video.ID {
-		v := newVideo("720p")
-		v.Codecs, v.Status, v.Resolutions[0].Status = codecs, s, s
-		insert(t, st, v)
-		r := v.Resolutions[0]
-		r.Variants = variants
-		change(t, st, func(tx *store.Tx) error {
-			if err := tx.SetOutput(ctx, r); err != nil {
-				return err
-			}
-			return tx.InsertSteps(ctx, v.ID, steps)
-		})
-		return v.ID
-	}
-	av1 := []video.Codec{video.AV1}
-	want := []video.ID{
-		add(video.Ready, av1, nil), add(video.Ready, av1, made, store.Step{Kind: "av1join"}), add(video.Ready, av1, nil, store.Step{Kind: "av1"}),
-	}
-	add(video.Ready, av1, made)
-	add(video.Ready, nil, nil, store.Step{Kind: "measure"})
-	add(video.Processing, av1, nil)
-	add(video.Fail, av1, nil)
-	slices.Sort(want)
-	var got []video.ID
-	for after := video.ID(""); ; after = got[len(got)-1] { // in pages of one
-		page, err := store.LackingVariants(ctx, st, after, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(page) == 0 {
-			break
-		}
-		got = append(got, page...)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("lacking (-want +got):\n%s", diff)
-	}
 }

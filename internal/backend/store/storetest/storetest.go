@@ -41,7 +41,6 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		{"uploads", uploadTests()},
 		{"removal", removalTests()},
 		{"steps", stepTests()},
-		{"reports", reportTests()},
 		{"counts of tenants", countTests()},
 		{"events", eventTests()},
 		{"transactions", transactionTests()},
