@@ -59,7 +59,8 @@ func TestRequests(t *testing.T) {
 			_, err := c.RotateWebhookSecret(ctx, "w1")
 			return err
 		},
-		`POST /api/webhook/w1/test `:            func(ctx context.Context, c *Client) error { return c.TestWebhook(ctx, "w1") },
+		`POST /api/webhook/w1/test `:            func(ctx context.Context, c *Client) error { _, err := c.TestWebhook(ctx, "w1"); return err },
+		`GET /api/webhook/delivery/d1/message `: func(ctx context.Context, c *Client) error { _, _, err := c.DeliveryMessage(ctx, "d1"); return err },
 		`POST /api/webhook/delivery/d1/replay `: func(ctx context.Context, c *Client) error { return c.ReplayDelivery(ctx, "d1") },
 		`GET /api/webhook/w1/deliveries?status=failed `: func(ctx context.Context, c *Client) error {
 			for _, err := range c.Deliveries(ctx, "w1", "failed") {

@@ -82,10 +82,10 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, id string) (secret str
 	return out.Secret, err
 }
 
-// TestWebhook sends an event of the type [EventTest] to a webhook.
-func (c *Client) TestWebhook(ctx context.Context, id string) error {
-	_, err := c.do(ctx, call{method: http.MethodPost, path: path("webhook", id, "test"), once: true}, nil)
-	return err
+// TestWebhook sends an event of the type [EventTest] to a webhook, and returns the event's id.
+func (c *Client) TestWebhook(ctx context.Context, id string) (eventID string, err error) {
+	out, err := send[struct{ EventID string }](ctx, c, call{method: http.MethodPost, path: path("webhook", id, "test"), once: true}, nil)
+	return out.EventID, err
 }
 
 // Delivery is one event on its way to one webhook.
@@ -121,6 +121,15 @@ func (c *Client) Deliveries(ctx context.Context, webhookID, state string) iter.S
 		p, err := get[page](ctx, c, path("webhook", webhookID, "deliveries"), query)
 		return p.Deliveries, p.NextCursor, err
 	})
+}
+
+// DeliveryMessage reads a delivery with the body of its message.
+func (c *Client) DeliveryMessage(ctx context.Context, deliveryID string) (d Delivery, body string, err error) {
+	out, err := get[struct {
+		Delivery
+		Body string
+	}](ctx, c, path("webhook", "delivery", deliveryID, "message"), nil)
+	return out.Delivery, out.Body, err
 }
 
 // ReplayDelivery sends an event to its webhook once more.

@@ -290,7 +290,7 @@ func (WebhookTest) Help() string {
 
 // Run sends a test event.
 func (c *WebhookTest) Run(ctx context.Context, env *Environment) error {
-	err := c.forEach(env, []string{c.ID}, func(api *client.Client, id string) error { return api.TestWebhook(ctx, id) })
+	err := c.forEach(env, []string{c.ID}, func(api *client.Client, id string) error { _, err := api.TestWebhook(ctx, id); return err })
 	if err != nil || c.JSON {
 		return err
 	}

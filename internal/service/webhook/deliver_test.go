@@ -9,6 +9,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -56,6 +57,12 @@ func TestAnEventArrivesSigned(t *testing.T) {
 		if d.VideoID != id || len(d.Attempts) != 1 || d.Attempts[0].Status != 204 || d.Attempts[0].Error != "" || !d.NextAttemptAt.IsZero() {
 			t.Errorf("the log says %+v", d)
 		}
+		logged, body, err := l.Delivery(t.Context(), l.by, d.ID)
+		if err != nil || logged.EventID != d.EventID || string(body) != string(all[0].body) {
+			t.Errorf("the delivery is %+v with %s, %v; want the message that came", logged, body, err)
+		}
+		_, _, err = l.Delivery(t.Context(), auth.Actor{Tenant: l.by.Tenant, Scopes: []auth.Scope{auth.Admin}}, d.ID)
+		wantCode(t, err, video.Forbidden, "insufficient_scope") // it tells of a video
 	})
 }
 
@@ -178,8 +185,12 @@ func TestBothSecretsSignForADay(t *testing.T) {
 	w, old := l.add(r.URL)
 	fresh, err := l.RotateSecret(t.Context(), l.by, w.ID)
 	l.must(err)
-	l.must(l.Test(t.Context(), l.by, w.ID))
+	event, err := l.Test(t.Context(), l.by, w.ID)
+	l.must(err)
 	l.inState(w, webhook.Delivered)
+	if got := r.got()[0].header.Get("webhook-id"); got != event {
+		t.Errorf("the test is %s, what came is %s", event, got)
+	}
 	for _, secret := range []string{old, fresh} {
 		if err := verify(secret, r.got()[0]); err != nil {
 			t.Errorf("%v", err)

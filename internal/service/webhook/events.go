@@ -70,7 +70,7 @@ func (r recorder) recordEventsOf(ctx context.Context, tx *store.Tx, id video.ID,
 			continue
 		}
 		snapshot.Resolution = e.Resolution
-		if err := r.insertEvent(ctx, tx, eventRow{Type: e.Type, Video: id, CreatedAt: at, Snapshot: snapshot}, wanted); err != nil {
+		if err := r.insertEvent(ctx, tx, eventRow{ID: newID(), Type: e.Type, Video: id, CreatedAt: at, Snapshot: snapshot}, wanted); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,6 @@ func (r recorder) insertEvent(ctx context.Context, tx *store.Tx, e eventRow, hoo
 	if err != nil {
 		return fmt.Errorf("record %s of %s: %w", e.Type, e.Video, err)
 	}
-	e.ID = newID()
 	if _, err := tx.Exec(ctx, "record event", `
 		INSERT INTO webhook_event (id, type, video_id, created_at, snapshot) VALUES ($1, $2, $3, $4, $5)`,
 		e.ID, e.Type, e.Video, store.Millis(e.CreatedAt), string(text)); err != nil {

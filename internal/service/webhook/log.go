@@ -71,6 +71,28 @@ func (s *Service) Deliveries(ctx context.Context, by auth.Actor, id string, stat
 	return p, nil
 }
 
+// Delivery returns an entry of the log, with the body of its message. A body tells of a video, so it takes the scope
+// that reads one, too.
+func (s *Service) Delivery(ctx context.Context, by auth.Actor, id string) (Delivery, []byte, error) {
+	if err := by.Require(auth.Admin, auth.Read); err != nil {
+		return Delivery{}, nil, err
+	}
+	d, err := findDelivery(ctx, s.store.Queries, by.Tenant, id)
+	if err != nil {
+		return Delivery{}, nil, err
+	}
+	events, err := eventsByID(ctx, s.store.Queries, []string{d.Event})
+	if err != nil {
+		return Delivery{}, nil, err
+	}
+	e, kept := events[d.Event]
+	if !kept {
+		return Delivery{}, nil, deliveryNotFound() // both are removed at the same age
+	}
+	body, err := s.sign.bodyOf(e)
+	return viewDelivery(d), body, err
+}
+
 func viewDelivery(d deliveryRow) Delivery {
 	v := Delivery{ID: d.ID, EventID: d.Event, Type: d.Type, VideoID: d.Video, State: d.State, CreatedAt: d.CreatedAt, NextAttemptAt: d.NextAt}
 	if d.State == held {

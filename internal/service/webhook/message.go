@@ -105,18 +105,11 @@ func (o outgoing) obstacle() string {
 
 // message writes and signs what is sent now.
 func (s signer) message(o outgoing, now time.Time) (Message, error) {
-	e := o.event
-	if e.Damaged != nil {
-		return Message{}, e.Damaged
-	}
-	body, err := s.body(Event{
-		ID: e.ID, Type: e.Type, At: e.CreatedAt, Resolution: e.Snapshot.Resolution, Webhook: e.Snapshot.Webhook,
-		State: catalog.StateOf(e.Snapshot.Video, e.Snapshot.Steps, e.CreatedAt),
-	})
+	body, err := s.bodyOf(*o.event)
 	if err != nil {
-		return Message{}, fmt.Errorf("write event %s: %w", e.ID, err)
+		return Message{}, err
 	}
-	m := Message{ID: e.ID, Timestamp: strconv.FormatInt(now.Unix(), 10), Body: body}
+	m := Message{ID: o.event.ID, Timestamp: strconv.FormatInt(now.Unix(), 10), Body: body}
 	signatures := make([]string, len(o.secrets))
 	for i, secret := range o.secrets {
 		if signatures[i], err = sign(secret.Secret, m); err != nil {
@@ -125,6 +118,21 @@ func (s signer) message(o outgoing, now time.Time) (Message, error) {
 	}
 	m.Signature = strings.Join(signatures, " ")
 	return m, nil
+}
+
+// bodyOf writes what the message of an event says.
+func (s signer) bodyOf(e eventRow) ([]byte, error) {
+	if e.Damaged != nil {
+		return nil, e.Damaged
+	}
+	body, err := s.body(Event{
+		ID: e.ID, Type: e.Type, At: e.CreatedAt, Resolution: e.Snapshot.Resolution, Webhook: e.Snapshot.Webhook,
+		State: catalog.StateOf(e.Snapshot.Video, e.Snapshot.Steps, e.CreatedAt),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write event %s: %w", e.ID, err)
+	}
+	return body, nil
 }
 
 // sign is the signature of Standard Webhooks: HMAC-SHA256 over id, time and body.

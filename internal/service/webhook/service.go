@@ -262,24 +262,24 @@ func (s *Service) RotateSecret(ctx context.Context, by auth.Actor, id string) (s
 }
 
 // Test sends a test event, whatever events the webhook has asked for.
-func (s *Service) Test(ctx context.Context, by auth.Actor, id string) error {
+func (s *Service) Test(ctx context.Context, by auth.Actor, id string) (event string, err error) {
 	h, err := s.Get(ctx, by, id)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if !h.Enabled {
-		return errDisabled
+		return "", errDisabled
 	}
 	if err := s.space(ctx); err != nil {
-		return err
+		return "", err
 	}
-	e := eventRow{Type: video.EventTest, CreatedAt: s.now(), Snapshot: snapshot{Webhook: id}}
+	e := eventRow{ID: newID(), Type: video.EventTest, CreatedAt: s.now(), Snapshot: snapshot{Webhook: id}}
 	sent, err := s.rows.sendEvent(ctx, by.Tenant, id, e, maxOpenForTest)
 	if err == nil && !sent {
 		err = &video.Error{Kind: video.RateLimited, Code: "rate_limited", RetryAfter: time.Minute,
 			Msg: fmt.Sprintf("%d events of this webhook wait for their delivery already; a test would come after them.", maxOpenForTest)}
 	}
-	return err
+	return e.ID, err
 }
 
 var errDisabled = &video.Error{Kind: video.Conflict, Code: "webhook_disabled", Msg: "The webhook is disabled; enable it first."}

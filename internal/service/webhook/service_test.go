@@ -76,9 +76,11 @@ func TestTestsAreBounded(t *testing.T) {
 	for _, url := range []string{"http://127.0.0.1:1/", ""} {
 		w, _ := l.add(url)
 		for range 100 {
-			l.must(l.Test(t.Context(), l.by, w.ID))
+			_, err := l.Test(t.Context(), l.by, w.ID)
+			l.must(err)
 		}
-		wantCode(t, l.Test(t.Context(), l.by, w.ID), video.RateLimited, "rate_limited")
+		_, err := l.Test(t.Context(), l.by, w.ID)
+		wantCode(t, err, video.RateLimited, "rate_limited")
 	}
 }
 
@@ -88,9 +90,11 @@ func TestNothingIsTestedOrReplayedOnAFullDisk(t *testing.T) {
 	var now error
 	l := onSQLite(t, webhook.Config{Space: func(context.Context) error { return now }})
 	w, _ := l.add("")
-	l.must(l.Test(t.Context(), l.by, w.ID))
+	_, err := l.Test(t.Context(), l.by, w.ID)
+	l.must(err)
 	now = full
-	wantCode(t, l.Test(t.Context(), l.by, w.ID), video.InsufficientStorage, "insufficient_storage")
+	_, err = l.Test(t.Context(), l.by, w.ID)
+	wantCode(t, err, video.InsufficientStorage, "insufficient_storage")
 	wantCode(t, l.Replay(t.Context(), l.by, l.log(w)[0].ID), video.InsufficientStorage, "insufficient_storage")
 	if n := len(l.log(w)); n != 1 {
 		t.Errorf("%d deliveries; want one", n)
@@ -113,8 +117,9 @@ func TestScopesAndTenants(t *testing.T) {
 		"get":        func(by auth.Actor) error { _, err := l.Get(ctx, by, w.ID); return err },
 		"update":     func(by auth.Actor) error { _, err := l.Update(ctx, by, w.ID, webhook.Changes{}); return err },
 		"rotate":     func(by auth.Actor) error { _, err := l.RotateSecret(ctx, by, w.ID); return err },
-		"test":       func(by auth.Actor) error { return l.Test(ctx, by, w.ID) },
+		"test":       func(by auth.Actor) error { _, err := l.Test(ctx, by, w.ID); return err },
 		"deliveries": func(by auth.Actor) error { _, err := l.Deliveries(ctx, by, w.ID, "", video.Cursor{}, 1); return err },
+		"delivery":   func(by auth.Actor) error { _, _, err := l.Delivery(ctx, by, delivery); return err },
 		"replay":     func(by auth.Actor) error { return l.Replay(ctx, by, delivery) },
 		"fetch":      func(by auth.Actor) error { _, err := l.Fetch(ctx, by, w.ID, 1); return err },
 		"report":     func(by auth.Actor) error { return l.Report(ctx, by, delivery, "x", webhook.Attempt{Status: 200}) },

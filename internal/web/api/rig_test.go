@@ -256,6 +256,7 @@ var everyOperation = []struct {
 	{"update webhook", "PATCH", "/api/webhook/{webhook}", `{"enabled":true}`, "/api/webhook/{id}", 200},
 	{"rotate secret", "POST", "/api/webhook/{webhook}/rotate-secret", "", "/api/webhook/{id}/rotate-secret", 200},
 	{"report delivery", "POST", "/api/webhook/delivery/{delivery}/report", `{"receipt":"{receipt}","status":200}`, "/api/webhook/delivery/{id}/report", 200},
+	{"get message", "GET", "/api/webhook/delivery/{delivery}/message", "", "/api/webhook/delivery/{id}/message", 200},
 	{"replay delivery", "POST", "/api/webhook/delivery/{delivery}/replay", "", "/api/webhook/delivery/{id}/replay", 202},
 	{"test webhook", "POST", "/api/webhook/{webhook}/test", "", "/api/webhook/{id}/test", 202},
 	{"fetch events", "POST", "/api/webhook/{webhook}/fetch", "", "/api/webhook/{id}/fetch", 200},

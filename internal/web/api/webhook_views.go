@@ -69,7 +69,8 @@ func viewWebhook(w webhook.Webhook) WebhookView {
 		CreatedAt: w.CreatedAt.UTC(), Pull: w.Pull, DisabledReason: w.DisabledReason}
 }
 
-type deliveryView struct {
+// DeliveryView is an entry of the log. It is exported because huma ignores embedded types that are not.
+type DeliveryView struct {
 	ID            string        `json:"id" format:"uuid"`
 	EventID       string        `json:"eventId" format:"uuid" doc:"The header webhook-id of every attempt."`
 	Type          eventType     `json:"type"`
@@ -80,6 +81,17 @@ type deliveryView struct {
 	NextAttemptAt *time.Time    `json:"nextAttemptAt" nullable:"true" doc:"null if no attempt follows."`
 }
 
+// testEvent names the event that a test has sent.
+type testEvent struct {
+	EventID string `json:"eventId" format:"uuid" doc:"The header webhook-id of the test."`
+}
+
+// deliveryDetails is a delivery with its message.
+type deliveryDetails struct {
+	DeliveryView
+	Body string `json:"body" doc:"The message exactly as it is sent."`
+}
+
 type attemptView struct {
 	At           time.Time `json:"at"`
 	Status       *int      `json:"status" nullable:"true" doc:"The status of the response; null if there was none."`
@@ -88,12 +100,12 @@ type attemptView struct {
 }
 
 type deliveryList struct {
-	Deliveries []deliveryView `json:"deliveries" nullable:"false"`
+	Deliveries []DeliveryView `json:"deliveries" nullable:"false"`
 	NextCursor string         `json:"nextCursor,omitempty" doc:"The cursor of the next page; absent on the last one."`
 }
 
-func viewDelivery(d webhook.Delivery) deliveryView {
-	v := deliveryView{ID: d.ID, EventID: d.EventID, Type: eventType(d.Type), State: string(d.State), CreatedAt: d.CreatedAt.UTC(), Attempts: make([]attemptView, len(d.Attempts))}
+func viewDelivery(d webhook.Delivery) DeliveryView {
+	v := DeliveryView{ID: d.ID, EventID: d.EventID, Type: eventType(d.Type), State: string(d.State), CreatedAt: d.CreatedAt.UTC(), Attempts: make([]attemptView, len(d.Attempts))}
 	if d.VideoID != "" {
 		v.VideoID = new(string(d.VideoID))
 	}

@@ -35,6 +35,9 @@ func (r webhookRoutes) register(t *table) {
 	deliveries.costly = true
 	add(t, deliveries, r.deliveries)
 	delivery := []*huma.Param{pathID("The id of the delivery.")}
+	details := op("getMessage", "GET /api/webhook/delivery/{id}/message", "Get a delivery with the message that it carries", 200, delivery, 404)
+	details.scopes = []auth.Scope{auth.Admin, auth.Read} // a message tells of a video
+	add(t, details, r.delivery)
 	add(t, op("replayDelivery", "POST /api/webhook/delivery/{id}/replay", "Deliver an event once more", 202, delivery, 404, 409, 507), r.replay)
 	addWithBody(t, op("reportDelivery", "POST /api/webhook/delivery/{id}/report", "Say what became of an event that was fetched", 200, delivery, 404, 409, 413, 415), r.report)
 }
@@ -91,8 +94,20 @@ func (r webhookRoutes) rotateSecret(ctx context.Context, c *call) (*newSecret, e
 	return &newSecret{secret}, nil
 }
 
-func (r webhookRoutes) test(ctx context.Context, c *call) (*nothing, error) {
-	return nil, r.webhooks.Test(ctx, c.actor, string(c.id))
+func (r webhookRoutes) test(ctx context.Context, c *call) (*testEvent, error) {
+	event, err := r.webhooks.Test(ctx, c.actor, string(c.id))
+	if err != nil {
+		return nil, err
+	}
+	return &testEvent{event}, nil
+}
+
+func (r webhookRoutes) delivery(ctx context.Context, c *call) (*deliveryDetails, error) {
+	d, body, err := r.webhooks.Delivery(ctx, c.actor, string(c.id))
+	if err != nil {
+		return nil, err
+	}
+	return &deliveryDetails{viewDelivery(d), string(body)}, nil
 }
 
 func (r webhookRoutes) replay(ctx context.Context, c *call) (*nothing, error) {
@@ -118,7 +133,7 @@ func (r webhookRoutes) deliveries(ctx context.Context, c *call) (*deliveryList, 
 	if err != nil {
 		return nil, err
 	}
-	out := &deliveryList{Deliveries: make([]deliveryView, len(found.Deliveries)), NextCursor: nextCursor(found.Next)}
+	out := &deliveryList{Deliveries: make([]DeliveryView, len(found.Deliveries)), NextCursor: nextCursor(found.Next)}
 	for i, d := range found.Deliveries {
 		out.Deliveries[i] = viewDelivery(d)
 	}

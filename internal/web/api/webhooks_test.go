@@ -82,7 +82,7 @@ func TestListDeliveries(t *testing.T) {
 	path := r.newWebhook(`{"pull":true}`)
 	for range 2 {
 		r.Advance(time.Second)
-		if w := r.ask("POST", path+"/test", ""); w.Code != 202 || w.Body.Len() != 0 {
+		if w := r.ask("POST", path+"/test", ""); w.Code != 202 || !strings.HasPrefix(w.Body.String(), `{"eventId":"`) {
 			t.Fatalf("a test is answered %d %s", w.Code, w.Body)
 		}
 	}
@@ -93,6 +93,10 @@ func TestListDeliveries(t *testing.T) {
 	w := r.ask("GET", path+"/deliveries?status=pending&limit=1", "")
 	if r.decode(w, &page); len(page.Deliveries) != 1 || page.Deliveries[0].Type != "webhook.test" || page.NextCursor == "" {
 		t.Errorf("answer is %d %s", w.Code, w.Body)
+	}
+	w = r.ask("GET", "/api/webhook/delivery/"+page.Deliveries[0].ID+"/message", "")
+	if !strings.Contains(w.Body.String(), `"body":"{\"type\":\"webhook.test\",`) {
+		t.Errorf("the message is %d %s", w.Code, w.Body)
 	}
 	if w := r.ask("GET", path+"/deliveries?status=failed", ""); strings.TrimSpace(w.Body.String()) != `{"deliveries":[]}` {
 		t.Errorf("failed ones are %d %s", w.Code, w.Body)

@@ -3,6 +3,7 @@
 import { request } from "./api.js";
 import { announce, button, confirmAction, copyText, el, problemBox, setText } from "./dom.js";
 import { ago, dateTime } from "./format.js";
+import { may } from "./key.js";
 
 const types = ["video.upload_completed", "video.playable", "video.resolution_ready", "video.ready", "video.failed", "video.deleted"];
 
@@ -100,7 +101,7 @@ export class Webhooks {
     const { deliveries } = await request("GET", `${path}/deliveries?limit=20`);
     if (old?.contains(document.activeElement)) return this.#lookAgain(path, node, looks, old);
     const replay = (id) => this.#try(async () => { await request("POST", `webhook/delivery/${encodeURIComponent(id)}/replay`); await this.#showLog(path, node); });
-    const shown = deliveryTable(deliveries, replay);
+    const shown = deliveryTable(deliveries, replay, (delivery) => this.#try(() => showMessage(delivery)));
     node.replaceChildren(shown);
     if (looks === 0 || !deliveries.some((d) => d.state === "pending" && !d.attempts?.length)) return;
     this.#lookAgain(path, node, looks - 1, shown);
@@ -120,14 +121,26 @@ function nameOf(hook) {
   return hook.url || hook.description || "Fetched by a program";
 }
 
-function deliveryTable(deliveries, replay) {
+// showMessage shows what is sent for a delivery.
+async function showMessage(delivery) {
+  const { body } = await request("GET", `webhook/delivery/${encodeURIComponent(delivery.id)}/message`);
+  const dialog = el("dialog", { class: "message", "aria-labelledby": "message", onclose: () => dialog.remove() },
+    el("div", { class: "line" }, el("h2", { id: "message" }, delivery.type), button("Close", () => dialog.close(), { autofocus: true })),
+    el("p", { class: "fine" }, "webhook-id: ", el("code", {}, delivery.eventId)),
+    el("pre", { tabindex: 0, role: "region", "aria-label": "The message" }, JSON.stringify(JSON.parse(body), null, 2)));
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function deliveryTable(deliveries, replay, message) {
   if (deliveries.length === 0) return el("p", { class: "fine" }, "Nothing was sent yet.");
   const rows = deliveries.map((d) => {
     const last = d.attempts?.at(-1);
     return el("tr", {}, el("td", {}, d.type), el("td", {}, d.videoId ? el("a", { href: `#/video/${encodeURIComponent(d.videoId)}`, title: d.videoId }, `…${d.videoId.slice(-8)}`) : "–"), el("td", {}, el("span", { class: `badge ${{ delivered: "ready", failed: "fail" }[d.state] ?? "processing"}` }, d.state)),
       el("td", {}, last ? `${last.status || last.error} · ${last.milliseconds} ms` : "–"),
       el("td", {}, last ? el("time", { datetime: last.at, title: dateTime(last.at) }, ago(last.at)) : "waiting"),
-      el("td", {}, d.state !== "pending" && button("Send again", () => replay(d.id), { class: "quiet" })));
+      el("td", {}, el("span", { class: "actions" }, may("read") && button("Message", () => message(d), { class: "quiet", "aria-label": `Show the message of ${d.type}` }),
+        d.state !== "pending" && button("Send again", () => replay(d.id), { class: "quiet" }))));
   });
   return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Deliveries" }, el("table", {},
     el("thead", {}, el("tr", {}, ["Event", "Video", "State", "Answer", "Last try", "Action"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows)));
