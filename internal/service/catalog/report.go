@@ -44,7 +44,7 @@ func (c *Catalog) ReportVersion(ctx context.Context, by auth.Actor, id video.ID)
 	if err != nil {
 		return version, false, err
 	}
-	cost, err := c.store.Cost(ctx, id) // it grows with every run
+	cost, err := pipeline.CostOf(ctx, c.store.Queries, id) // it grows with every run
 	if err != nil {
 		return version, false, err
 	}
