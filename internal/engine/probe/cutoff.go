@@ -25,7 +25,7 @@ func (f *Result) readEnd(ctx context.Context, source string, size int64) error {
 		return err
 	}
 	defer file.Close()
-	f.CutOff, err = f.endsInside(ctx, file, size)
+	f.CutOff, err = f.endsInside(&blocks{ctx: ctx, file: file}, size)
 	if err != nil && !errors.Is(err, errLayout) && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the end of the file: %w", err)
 	}
@@ -33,12 +33,12 @@ func (f *Result) readEnd(ctx context.Context, source string, size int64) error {
 }
 
 // endsInside reports whether a file of a container that is judged ends in the middle of a part.
-func (f *Result) endsInside(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
+func (f *Result) endsInside(r io.ReaderAt, size int64) (bool, error) {
 	switch f.Format.Name {
 	case "mov,mp4,m4a,3gp,3g2,mj2":
-		return f.endsInBox(ctx, r, size)
+		return f.endsInBox(r, size)
 	case "matroska,webm":
-		return endsInElement(ctx, r, size)
+		return endsInElement(r, size)
 	case "asf":
 		return endsInObject(r, size)
 	case "ogg":
@@ -49,10 +49,6 @@ func (f *Result) endsInside(ctx context.Context, r io.ReaderAt, size int64) (boo
 	return false, nil
 }
 
-// elementsAtOnce is how many boxes or elements are read before the context is asked again: reading a million of
-// them from a slow disk takes minutes.
-const elementsAtOnce = 4096
-
 // fragmentBoxes are what fragments consist of. Others at the end may be no boxes
 // at all: cameras append data of their own. A cut-off index ("mfra") costs no frame.
 var fragmentBoxes = []string{"styp", "sidx", "prft", "emsg", "moof", "mdat"}
@@ -60,12 +56,9 @@ var fragmentBoxes = []string{"styp", "sidx", "prft", "emsg", "moof", "mdat"}
 // endsInBox walks over the top-level boxes of an MP4 or QuickTime file. A file
 // that is not fragmented lists its packets, and has to lack some: media data
 // that are shorter than their box says may be all that there were.
-func (f *Result) endsInBox(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
+func (f *Result) endsInBox(r io.ReaderAt, size int64) (bool, error) {
 	fragmented := false
 	for at, n := int64(0), 0; at < size && n < maxElements; n++ {
-		if n%elementsAtOnce == 0 && ctx.Err() != nil {
-			return false, context.Cause(ctx)
-		}
 		kind, end, err := readBox(r, at, size)
 		if err != nil {
 			return false, err
@@ -107,12 +100,9 @@ func (f *Result) countsPackets(s Stream) bool {
 // not say how long the segment is, and some not how long the clusters are: then
 // it walks over what is in them. Elsewhere, something with the short ID of a
 // block is not one: it may be anything that follows the segment.
-func endsInElement(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
+func endsInElement(r io.ReaderAt, size int64) (bool, error) {
 	inCluster := false
 	for at, n := int64(0), 0; at < size && n < maxElements; n++ {
-		if n%elementsAtOnce == 0 && ctx.Err() != nil {
-			return false, context.Cause(ctx)
-		}
 		e, err := readElementHeader(r, at, size)
 		if err != nil {
 			return false, err

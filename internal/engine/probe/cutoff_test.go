@@ -1,8 +1,6 @@
 package probe
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,23 +117,9 @@ func TestListedPackets(t *testing.T) {
 			at := i * tt.frames / 50
 			f.Timelines[1].Add(Packet{Type: "audio", PTS: at, DTS: at, Duration: 1, Flags: "K_"})
 		}
-		cut, err := f.endsInside(t.Context(), strings.NewReader(file), int64(len(file)))
+		cut, err := f.endsInside(strings.NewReader(file), int64(len(file)))
 		if early := f.EndsEarly(); err != nil || cut != tt.cut || early != tt.early {
 			t.Errorf("%s: cut off: %v, %v, ends early: %v; want %v, %v", tt.name, cut, err, early, tt.cut, tt.early)
-		}
-	}
-}
-
-// TestEndOfFileInTime gives up on a file when nobody waits for it.
-func TestEndOfFileInTime(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, format := range []string{isoName, "matroska,webm"} {
-		f := NewResult()
-		f.Format.Name = format
-		if _, err := f.endsInside(ctx, strings.NewReader(isoBox("ftyp", 8)), 16); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v; want it to be canceled", format, err)
 		}
 	}
 }

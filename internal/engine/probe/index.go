@@ -42,11 +42,11 @@ func (p *Prober) readIndex(ctx context.Context, job ffmpeg.Job, found *Result, s
 		return err
 	}
 	defer f.Close()
-	o := &Index{Size: size}
+	o, r := &Index{Size: size}, &blocks{ctx: ctx, file: f}
 	if strings.HasPrefix(found.Format.Name, "matroska,") {
-		err = o.readMatroska(f)
+		err = o.readMatroska(r)
 	} else {
-		err = o.readBoxes(f)
+		err = o.readBoxes(r)
 	}
 	if errors.Is(err, errLayout) {
 		return nil
@@ -106,14 +106,19 @@ func (o *Index) readBoxes(r io.ReaderAt) error {
 		case "mdat", "free", "skip", "wide":
 			s.To = min(end, at+beginning)
 		}
-		if last := len(o.Structure) - 1; last >= 0 && o.Structure[last].To == s.From {
-			o.Structure[last].To = s.To
-		} else {
-			o.Structure = append(o.Structure, s)
-		}
+		o.addStructure(s)
 		at = end
 	}
 	return nil
+}
+
+// addStructure notes what is not packets. What lies side by side is one span.
+func (o *Index) addStructure(s video.Span) {
+	if last := len(o.Structure) - 1; last >= 0 && o.Structure[last].To == s.From {
+		o.Structure[last].To = s.To
+		return
+	}
+	o.Structure = append(o.Structure, s)
 }
 
 // readBox returns the type and the end of the box at a position. A box that is cut

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -39,8 +38,8 @@ const (
 	videoTrack = 1 // the type of a track
 )
 
-// maxIndex is how large an index, or a list of tracks, may be.
-const maxIndex = 64 << 20
+// maxCues is how many entries an index may have: one for each keyframe, of which even a long video has fewer.
+const maxCues = 1 << 18
 
 // cue is an entry of Matroska's index: at this time, the cluster at this
 // position has a keyframe.
@@ -105,36 +104,6 @@ func number(b []byte) uint64 {
 	return binary.BigEndian.Uint64(eight[:])
 }
 
-// children calls f for each element of a body that is in memory.
-func children(body []byte, f func(id uint32, body []byte) error) error {
-	r, size := bytes.NewReader(body), int64(len(body))
-	for at := int64(0); at < size; {
-		e, err := readElement(r, at, size)
-		if err != nil {
-			return err
-		}
-		if err := f(e.id, body[e.body:e.to]); err != nil {
-			return err
-		}
-		at = e.to
-	}
-	return nil
-}
-
-// numbers returns the numbers that a body holds under two IDs.
-func numbers(body []byte, first, second uint32) (a, b uint64, err error) {
-	err = children(body, func(id uint32, body []byte) error {
-		switch id {
-		case first:
-			a = number(body)
-		case second:
-			b = number(body)
-		}
-		return nil
-	})
-	return a, b, err
-}
-
 // readMatroska walks over the top-level elements of a file. Everything but the
 // clusters is structure. A file is understood if it has an index that ffmpeg
 // will find, and clusters that say how long they are.
@@ -148,128 +117,167 @@ func (o *Index) readMatroska(r io.ReaderAt) error {
 	if err != nil || segment.id != idSegment {
 		return cmp.Or(err, errLayout)
 	}
-	m := matroska{Index: o, segment: segment.body, clusters: map[int64]bool{}}
-	o.Structure = []video.Span{{From: 0, To: segment.body}, {From: segment.to, To: o.Size}}
-	for at, n := segment.body, 0; at < segment.to; n++ {
-		e, err := readElement(r, at, segment.to)
-		if err != nil {
-			return err
-		}
-		if n == maxElements {
-			return errLayout
-		}
-		if err := m.add(r, e); err != nil {
-			return err
-		}
-		at = e.to
+	m := matroska{Index: o, file: r, segment: segment.body}
+	o.addStructure(video.Span{From: 0, To: segment.body})
+	if err := m.children(segment, m.add); err != nil {
+		return err
 	}
+	o.addStructure(video.Span{From: segment.to, To: o.Size})
 	return m.finish()
 }
 
 // matroska is what is found on the way through a file.
 type matroska struct {
 	*Index
+	file        io.ReaderAt
 	segment     int64 // where its body begins: positions are relative to it
-	clusters    map[int64]bool
-	video       uint64           // the number of the video track
-	videoTracks int              // how many video tracks there are
-	index       int64            // where the file says that the index is
-	found       int64            // where it is
-	cues        map[uint64][]cue // by track
+	elements    int   // how many were read, on all levels
+	clusters    []int64
+	video       uint64 // the number of the video track
+	videoTracks int    // how many video tracks there are
+	index       int64  // where the file says that the index is
+	found       int64  // where it is
+	places      []place
 }
 
-func (m *matroska) add(r io.ReaderAt, e element) error {
-	if e.id == idCluster {
-		m.clusters[e.from] = true
-		return nil
+// place is an entry of the index, of any track.
+type place struct {
+	track uint64
+	cue
+}
+
+// children calls f for each element in the body of another one. Nothing of a body is held in memory.
+func (m *matroska) children(of element, f func(element) error) error {
+	for at := of.body; at < of.to; {
+		if m.elements++; m.elements > maxElements {
+			return errLayout
+		}
+		e, err := readElement(m.file, at, of.to)
+		if err != nil {
+			return err
+		}
+		if err := f(e); err != nil {
+			return err
+		}
+		at = e.to
 	}
-	m.Structure = append(m.Structure, video.Span{From: e.from, To: e.to})
-	switch e.id {
-	case idSeekHead, idTracks, idCues:
-	default:
-		return nil
-	}
-	if e.to-e.body > maxIndex {
-		return errLayout
-	}
-	body := make([]byte, e.to-e.body)
-	if _, err := r.ReadAt(body, e.body); err != nil {
+	return nil
+}
+
+// numbers returns the numbers that an element holds under two IDs.
+func (m *matroska) numbers(of element, first, second uint32) (a, b uint64, err error) {
+	err = m.children(of, func(e element) (err error) {
+		switch e.id {
+		case first:
+			a, err = m.number(e)
+		case second:
+			b, err = m.number(e)
+		}
 		return err
+	})
+	return a, b, err
+}
+
+// number returns the number that an element holds.
+func (m *matroska) number(e element) (uint64, error) {
+	var eight [8]byte
+	b := eight[:min(int64(len(eight)), e.to-e.body)]
+	if _, err := m.file.ReadAt(b, e.body); err != nil {
+		return 0, err
 	}
+	return number(b), nil
+}
+
+// add notes what a top-level element says.
+func (m *matroska) add(e element) error {
+	if e.id == idCluster {
+		m.clusters = append(m.clusters, e.from)
+		return nil
+	}
+	m.addStructure(video.Span{From: e.from, To: e.to})
 	switch e.id {
 	case idSeekHead:
-		return m.addPlaces(body)
+		return m.children(e, m.addSeek)
 	case idTracks:
-		return m.addTracks(body)
+		return m.children(e, m.addTrack)
+	case idCues:
+		m.found = e.from
+		if len(m.clusters) == 0 {
+			m.index = e.from // ffmpeg reads it before the first cluster
+		}
+		m.places = m.places[:0]
+		return m.children(e, m.addCue)
 	}
-	m.found = e.from
-	if len(m.clusters) == 0 {
-		m.index = e.from // ffmpeg reads it before the first cluster
-	}
-	return m.addCues(body)
+	return nil
 }
 
-// addPlaces notes where the file says that its index is.
-func (m *matroska) addPlaces(body []byte) error {
-	return children(body, func(id uint32, body []byte) error {
-		if id != idSeek {
-			return nil
-		}
-		what, at, err := numbers(body, idSeekID, idSeekPos)
-		if what == idCues {
-			m.index = m.segment + int64(at&(farAway-1))
+// addSeek notes where the file says that its index is.
+func (m *matroska) addSeek(e element) error {
+	if e.id != idSeek {
+		return nil
+	}
+	what, at, err := m.numbers(e, idSeekID, idSeekPos)
+	if what == idCues {
+		m.index = m.segment + int64(at&(farAway-1))
+	}
+	return err
+}
+
+// addTrack notes which track is the video.
+func (m *matroska) addTrack(e element) error {
+	if e.id != idTrack {
+		return nil
+	}
+	track, kind, err := m.numbers(e, idNumber, idType)
+	if kind == videoTrack {
+		m.video = track
+		m.videoTracks++
+	}
+	return err
+}
+
+// addCue notes the entries of the index for one time.
+func (m *matroska) addCue(e element) error {
+	if e.id != idCue {
+		return nil
+	}
+	var pts uint64
+	return m.children(e, func(e element) (err error) {
+		switch e.id {
+		case idCueTime:
+			pts, err = m.number(e)
+		case idCuePlace:
+			err = m.addPlace(int64(pts&(farAway-1)), e)
 		}
 		return err
 	})
 }
 
-// addTracks notes which track is the video.
-func (m *matroska) addTracks(body []byte) error {
-	return children(body, func(id uint32, body []byte) error {
-		if id != idTrack {
-			return nil
-		}
-		track, kind, err := numbers(body, idNumber, idType)
-		if kind == videoTrack {
-			m.video = track
-			m.videoTracks++
-		}
-		return err
-	})
-}
-
-// addCues notes the entries of the index.
-func (m *matroska) addCues(body []byte) error {
-	m.cues = map[uint64][]cue{}
-	return children(body, func(id uint32, body []byte) error {
-		if id != idCue {
-			return nil
-		}
-		var pts uint64
-		return children(body, func(id uint32, body []byte) error {
-			if id == idCueTime {
-				pts = number(body)
-			}
-			if id != idCuePlace {
-				return nil
-			}
-			track, at, err := numbers(body, idCueTrack, idCueAt)
-			m.cues[track] = append(m.cues[track], cue{int64(pts & (farAway - 1)), m.segment + int64(at&(farAway-1))})
-			return err
-		})
-	})
+// addPlace notes an entry of the index.
+func (m *matroska) addPlace(pts int64, e element) error {
+	if len(m.places) == maxCues {
+		return errLayout
+	}
+	track, at, err := m.numbers(e, idCueTrack, idCueAt)
+	m.places = append(m.places, place{track, cue{pts, m.segment + int64(at&(farAway-1))}})
+	return err
 }
 
 // finish checks that ffmpeg will find the index of the video track, and that it
 // points at clusters.
 func (m *matroska) finish() error {
-	cues := m.cues[m.video]
+	var cues []cue
+	for _, p := range m.places {
+		if p.track == m.video {
+			cues = append(cues, p.cue)
+		}
+	}
 	if m.videoTracks != 1 || m.found == 0 || m.index != m.found || len(cues) == 0 {
 		return errLayout
 	}
 	slices.SortStableFunc(cues, func(a, b cue) int { return cmp.Compare(a.pts, b.pts) })
 	for i, c := range cues {
-		if !m.clusters[c.at] || i > 0 && c.at < cues[i-1].at {
+		if _, found := slices.BinarySearch(m.clusters, c.at); !found || i > 0 && c.at < cues[i-1].at {
 			return errLayout
 		}
 	}
