@@ -2,11 +2,13 @@ package mp4
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -140,10 +142,10 @@ func TestDamagedChunkFilesAreErrors(t *testing.T) {
 
 // tinyChunkFile returns the bytes of a chunk file that is nearly all tables, with the
 // tables in front of the media.
-func tinyChunkFile(t testing.TB) []byte {
+func tinyChunkFile(t testing.TB, extra ...string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tiny.mp4")
-	ffmpeg(t, "-f", "lavfi", "-i", "color=s=16x16:r=24:d=0.5", "-c:v", "libx264", "-movflags", "+faststart", path)
+	ffmpeg(t, slices.Concat([]string{"-f", "lavfi", "-i", "color=s=16x16:r=24:d=0.5", "-c:v", "libx264", "-movflags", "+faststart"}, extra, []string{path})...)
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -183,6 +185,11 @@ func cutUp(raw []byte) {
 			if err != nil {
 				panic(fmt.Sprintf("segment %d: %v", n, err))
 			}
+			if s.video {
+				if _, err := s.KeyFrame(n); err != nil {
+					panic(fmt.Sprintf("the first frame of segment %d: %v", n, err))
+				}
+			}
 			size := int64(0)
 			for _, p := range parts {
 				if p.From < 0 || p.To > int64(len(raw)) {
@@ -200,13 +207,39 @@ func cutUp(raw []byte) {
 
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x08moov"))
-	piece := tinyChunkFile(f)
+	piece := tinyChunkFile(f, "-vf", "setpts=PTS*4+1/TB")
 	var film bytes.Buffer
 	if _, err := Assemble(&film, []Input{{bytes.NewReader(piece), int64(len(piece))}}, nil, Timing{}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(film.Bytes())
+	f.Add(startLate(f, film.Bytes()))
 	f.Fuzz(func(_ *testing.T, raw []byte) { cutUp(raw) })
+}
+
+// startLate makes the edit list of a rendition say that its first frame comes after a quarter of an hour.
+func startLate(t testing.TB, film []byte) []byte {
+	at := bytes.Index(film, []byte("elst"))
+	if at < 0 {
+		t.Fatal("the rendition has no edit list")
+	}
+	late := bytes.Clone(film)
+	// Behind the name are the version and the number of entries, then the length of the first, which is a delay.
+	binary.BigEndian.PutUint32(late[at+12:], 900*scale)
+	return late
+}
+
+func TestRenditionThatStartsLateIsRefused(t *testing.T) {
+	t.Parallel()
+	path, _ := assemble(t, openAll(t, encodeChunks(t, makeSource(t, false), scale, end)), nil)
+	film, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := startLate(t, film)
+	if _, err := ReadIndex(Input{bytes.NewReader(late), int64(len(late))}); err == nil || !strings.Contains(err.Error(), "does not start at its beginning") {
+		t.Errorf("ReadIndex = %v", err)
+	}
 }
 
 func FuzzRead(f *testing.F) {

@@ -166,6 +166,9 @@ func (s *Segments) cutAtKeyframes(pts []int64, end int64, growing bool) error {
 			keys++
 			begins := max(p, 0)
 			if (begins+slack)/length > (current.Start+slack)/length && begins-current.Start >= length/2 {
+				if i == 0 {
+					return errors.New("the track does not start at its beginning")
+				}
 				s.add(current, begins, i)
 				current = Segment{Start: begins, mark: m}
 			}

@@ -9,7 +9,7 @@ import (
 const blockSize = 4 << 10
 
 // blocks reads a file in blocks until a context ends. The headers of a million small elements side by side take
-// a few calls, and those of large ones no more than a call each.
+// a few calls, and large ones take a call each.
 type blocks struct {
 	ctx   context.Context
 	file  io.ReaderAt
