@@ -39,7 +39,7 @@ func cleanLine(line string, subrip, entities bool) string {
 			b.WriteString(escapeText("<"+line, entities))
 			break
 		}
-		tag := line[:end]
+		tag := withoutArrow(line[:end])
 		switch {
 		case subrip && line[end] == '>' && simpleTag.MatchString(strings.ToLower(tag)):
 			b.WriteString("<" + strings.ToLower(tag) + ">")
@@ -53,6 +53,14 @@ func cleanLine(line string, subrip, entities bool) string {
 		line = line[end+1:]
 	}
 	return b.String()
+}
+
+// withoutArrow removes what would make the end of a tag look like the arrow of a time.
+func withoutArrow(tag string) string {
+	if strings.HasSuffix(tag, "--") {
+		return strings.TrimRight(tag, "-")
+	}
+	return tag
 }
 
 // tagEnd returns where a tag ends that line continues; less than 0: nowhere. No tag of SubRip has a <
