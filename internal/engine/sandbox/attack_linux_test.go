@@ -20,7 +20,7 @@ import (
 var dependOnTheHost = []string{
 	"trace the server", "read the server's memory", "connect by multipath TCP",
 	"open a packet socket", "open a vsock socket", "open a crypto socket",
-	"make a file without a name", "reserve disk space", "use asynchronous input and output",
+	"make a file without a name", "reserve disk space", "reserve disk space by ioctl", "use asynchronous input and output",
 	"make a user namespace", "use io_uring", "use BPF", "use userfaultfd", "use performance counters",
 }
 

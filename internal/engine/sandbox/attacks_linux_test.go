@@ -132,6 +132,7 @@ var attacks = []attempt{
 		return err
 	}},
 	{"reserve disk space", reserve},
+	{"reserve disk space by ioctl", reserveByIoctl},
 	{"make a user namespace", func(target) error { return call(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) }},
 	{"use io_uring", func(target) error {
 		var params [30]uint32
@@ -251,6 +252,22 @@ func reserve(t target) error {
 	}
 	defer f.Close()
 	return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 4096)
+}
+
+// reserveByIoctl does the same by the request FS_IOC_RESVSP.
+func reserveByIoctl(t target) error {
+	f, err := os.OpenFile(filepath.Join(t.Out, "reserve-by-ioctl"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	const reserveSpace = 0x40305828
+	space := struct { // struct space_resv of linux/falloc.h
+		kind, whence  int16
+		start, length int64
+		_             [24]byte
+	}{length: 4096}
+	return call(unix.SYS_IOCTL, f.Fd(), reserveSpace, uintptr(unsafe.Pointer(&space)))
 }
 
 // call makes a system call, and closes the file that it may return.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -179,14 +180,19 @@ func (c *Child) checkFolder() error {
 }
 
 // spaceOf returns how much disk space a file takes, or would without its holes:
-// some file systems tell the space that is really used seconds later, and files
-// of videos have no holes.
+// space can be reserved behind the end of a file, and some file systems tell
+// the space that is used seconds later.
 func spaceOf(e fs.DirEntry) int64 {
 	info, err := e.Info()
 	if err != nil {
 		return 0 // it is gone
 	}
-	return info.Size()
+	const block = 512 // bytes, on every system
+	space := info.Size()
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		space = max(space, stat.Blocks*block)
+	}
+	return space
 }
 
 // checkThreads counts the threads. Where /proc does not say how many there are, only

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // encode are arguments of ffmpeg for the video of a job; more may follow.
@@ -45,6 +47,24 @@ func TestFFmpegWorksInside(t *testing.T) {
 	out, stderr, err = run(s.Command(t.Context(), Policy{Read: []string{film}}, ffprobe, "-v", "error", "-show_entries", "stream=codec_name,nb_frames", "-of", "csv=p=0", "file:"+film))
 	if err != nil || !strings.HasPrefix(out, "h264,10\naac,") {
 		t.Errorf("the output is %q, %v: %s", out, err, stderr)
+	}
+}
+
+// TestReservedSpaceCounts reserves space that the size of a file does not show.
+func TestReservedSpaceCounts(t *testing.T) {
+	t.Parallel()
+	s, j := openSandbox(t), newJob(t)
+	f, err := os.Create(filepath.Join(j.out, "reserved"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 2<<20); err != nil {
+		t.Skipf("this file system reserves no space: %v", err)
+	}
+	p := Policy{WriteDir: j.out, Space: 1 << 20}
+	if _, _, err := run(s.Command(t.Context(), p, find(t, "true"))); !errors.Is(err, ErrFolder) {
+		t.Errorf("the program ends with %v; want %v", err, ErrFolder)
 	}
 }
 

@@ -72,7 +72,16 @@ func restrictFiles(p Policy, bin Program) error {
 	if p.WriteDir != "" {
 		rules = append(rules, landlock.PathAccess(fillFolder, p.WriteDir))
 	}
-	return landlock.V11.BestEffort().Restrict(rules...)
+	return explainRefusal(landlock.V11.BestEffort().Restrict(rules...))
+}
+
+// explainRefusal says what a refusal of a system call means that the library takes for a mistake of its own.
+func explainRefusal(err error) error {
+	const mistake = "BUG(go-landlock)"
+	if err == nil || len(err.Error()) < len(mistake) || err.Error()[:len(mistake)] != mistake {
+		return err
+	}
+	return fmt.Errorf("the kernel has Landlock, but using it is refused (%w): a filter of system calls around this process, such as a container's, forbids it; allow landlock_create_ruleset, landlock_add_rule and landlock_restrict_self there, or start with --sandbox=off to run ffmpeg without protection", errors.Unwrap(err))
 }
 
 // Available returns which version of Landlock this kernel has, or why it does not

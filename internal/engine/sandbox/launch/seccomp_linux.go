@@ -47,11 +47,32 @@ func conditions(self uint32) []condition {
 		{unix.SYS_PRLIMIT64, argument(2) + 4, true, []uint32{0}},
 		// The request to be killed with the server cannot be withdrawn.
 		{unix.SYS_PRCTL, argument(0), false, []uint32{unix.PR_SET_PDEATHSIG}},
-		// Input for the server's terminal, and signals by way of a file.
-		{unix.SYS_IOCTL, argument(1), false, []uint32{unix.TIOCSTI, unix.TIOCLINUX}},
+		// Signals by way of a file.
 		{unix.SYS_FCNTL, argument(1), false, []uint32{unix.F_SETOWN, unix.F_SETOWN_EX}},
 	}
 }
+
+// ioctls are how C libraries ask whether a file is a terminal.
+var ioctls = condition{unix.SYS_IOCTL, argument(1), true, []uint32{unix.TCGETS, unix.TCGETS2, unix.TIOCGWINSZ}}
+
+// ioctlsWithDevices are for a program that may use a device, whose driver has a language of its own. Landlock
+// keeps it from other devices, so what is left is what can be done with plain files and terminals: input for the
+// server's terminal, and disk space that the size of a file does not show.
+var ioctlsWithDevices = condition{unix.SYS_IOCTL, argument(1), false, []uint32{
+	unix.TIOCSTI, unix.TIOCLINUX,
+	reserveSpace, reserveSpace64, zeroRange, allocateSpace, allocateSpace64, setExtendedFlags,
+	unix.FICLONE, unix.FICLONERANGE, unix.FIDEDUPERANGE, unix.FS_IOC_SETFLAGS,
+}}
+
+// Requests to file systems that the package unix does not name; see linux/falloc.h and xfs_fs.h.
+const (
+	allocateSpace    = 0x4030580a // XFS_IOC_ALLOCSP
+	allocateSpace64  = 0x40305824 // XFS_IOC_ALLOCSP64
+	reserveSpace     = 0x40305828 // FS_IOC_RESVSP
+	reserveSpace64   = 0x4030582a // FS_IOC_RESVSP64
+	zeroRange        = 0x40305839 // FS_IOC_ZERO_RANGE
+	setExtendedFlags = 0x401c5820 // FS_IOC_FSSETXATTR
+)
 
 // judgeSeccomp explains why the filter cannot be used.
 func judgeSeccomp() error {
@@ -95,8 +116,9 @@ func filter(self uint32, devices bool) []unix.SockFilter {
 			jump(unix.BPF_JEQ, unix.SYS_CLONE3, 0, 1), ret(refuse(unix.ENOSYS)),
 			jump(unix.BPF_JEQ, unix.SYS_OPENAT2, 0, 1), ret(refuse(unix.ENOSYS)),
 		})
-	calls := slices.Concat(refused, refusedHere)
+	calls, control := slices.Concat(refused, refusedHere), ioctlsWithDevices
 	if !devices {
+		control = ioctls
 		calls = append(calls, refusedWithoutDevices...)
 		code = append(code, onCall(unix.SYS_MMAP, refuseUncountedMemory())...)
 	}
@@ -109,7 +131,7 @@ func filter(self uint32, devices bool) []unix.SockFilter {
 	code = append(code, onCall(unix.SYS_CLONE, slices.Concat(
 		load32(argument(0)), []unix.SockFilter{jump(unix.BPF_JSET, unix.CLONE_THREAD, 1, 0), ret(refuse(unix.EPERM))},
 	))...)
-	for _, c := range conditions(self) {
+	for _, c := range append(conditions(self), control) {
 		code = append(code, onCall(c.call, c.check())...)
 	}
 	return append(code, ret(unix.SECCOMP_RET_ALLOW))

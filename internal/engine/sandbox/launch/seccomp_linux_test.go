@@ -103,6 +103,9 @@ func TestFilterLooksAtArguments(t *testing.T) {
 		{"typing into the server's terminal", unix.SYS_IOCTL, [6]uint64{1, unix.TIOCSTI}, no},
 		{"typing with the upper half set", unix.SYS_IOCTL, [6]uint64{1, 1<<32 | unix.TIOCSTI}, no},
 		{"pasting into the console", unix.SYS_IOCTL, [6]uint64{1, unix.TIOCLINUX}, no},
+		{"asking for the size of a terminal", unix.SYS_IOCTL, [6]uint64{1, unix.TIOCGWINSZ}, allow},
+		{"reserving disk space", unix.SYS_IOCTL, [6]uint64{1, reserveSpace}, no},
+		{"anything else that a driver may know", unix.SYS_IOCTL, [6]uint64{1, 0x1234}, no},
 		{"duplicating a file", unix.SYS_FCNTL, [6]uint64{1, unix.F_DUPFD_CLOEXEC}, allow},
 		{"sending signals by way of a file", unix.SYS_FCNTL, [6]uint64{1, unix.F_SETOWN, 99}, no},
 		{"memory of its own", unix.SYS_MMAP, [6]uint64{3: unix.MAP_PRIVATE | unix.MAP_ANONYMOUS}, allow},
@@ -124,10 +127,18 @@ func TestFilterLooksAtArguments(t *testing.T) {
 		}
 	}
 	withDevices := filter(self, true)
-	for _, s := range []seen{{call: unix.SYS_MEMFD_CREATE}, {call: unix.SYS_MMAP, args: [6]uint64{3: unix.MAP_SHARED | unix.MAP_ANONYMOUS}}} {
+	for _, s := range []seen{
+		{call: unix.SYS_MEMFD_CREATE}, {call: unix.SYS_MMAP, args: [6]uint64{3: unix.MAP_SHARED | unix.MAP_ANONYMOUS}},
+		{call: unix.SYS_IOCTL, args: [6]uint64{1, 0x1234}},
+	} {
 		s.arch = nativeArch
 		if got := decide(t, withDevices, s); got != allow {
 			t.Errorf("call %d of a program with a device gives %#x; want it allowed", s.call, got)
+		}
+	}
+	for _, request := range ioctlsWithDevices.values {
+		if got := decide(t, withDevices, seen{unix.SYS_IOCTL, nativeArch, [6]uint64{1, uint64(request)}}); got != no {
+			t.Errorf("ioctl %#x of a program with a device gives %#x; want EPERM", request, got)
 		}
 	}
 	foreign := seen{call: unix.SYS_READ, arch: unix.AUDIT_ARCH_I386}
