@@ -137,6 +137,7 @@ type Video struct {
 	Captions        []Caption `json:"captions,omitempty"`
 	CreatedAt       time.Time `json:"createdAt,omitzero"`
 	DurationSeconds float64   `json:"durationSeconds,omitempty"` // 0 until the file has been inspected
+	SizeBytes       int64     `json:"sizeBytes,omitempty"`       // of all its files
 	Progress        float64   `json:"progress"`                  // of the processing, 0 to 1
 	VideosAhead     *int      `json:"videosAhead,omitempty"`     // of yours, which are processed first; nil: the work has begun
 	ImportProgress  float64   `json:"importProgress,omitempty"`  // of the download of a SourceURL, 0 to 1

@@ -89,9 +89,12 @@ type Filter struct {
 	PageSize int               // how many the server is asked for at once, 1 to 100; 0 means 100
 
 	CreatedAfter, CreatedBefore time.Time // zero: at any time
+
+	Sort  string // what they are ordered by: "createdAt" (also if empty), "title", "duration" or "size"
+	Order string // "asc" or "desc"; empty: titles from A to Z, and the newest, longest or largest first
 }
 
-// Videos returns the videos of the key's tenant, the newest first. It asks for one page after the other. An
+// Videos returns the videos of the key's tenant, the newest first unless the filter says otherwise. It asks for one page after the other. An
 // error is the last thing that it returns.
 func (c *Client) Videos(ctx context.Context, f Filter) iter.Seq2[Video, error] {
 	query := url.Values{"limit": {"100"}}
@@ -103,6 +106,11 @@ func (c *Client) Videos(ctx context.Context, f Filter) iter.Seq2[Video, error] {
 	}
 	if f.Public != nil {
 		query.Set("isPublic", strconv.FormatBool(*f.Public))
+	}
+	for name, value := range map[string]string{"sort": f.Sort, "order": f.Order} {
+		if value != "" {
+			query.Set(name, value)
+		}
 	}
 	for name, at := range map[string]time.Time{"createdAfter": f.CreatedAfter, "createdBefore": f.CreatedBefore} {
 		if !at.IsZero() {

@@ -18,17 +18,21 @@ type List struct {
 	Connection
 	Status   string   `placeholder:"STATUS" help:"Only videos that are pending_upload, processing, ready or fail."`
 	Metadata []string `sep:"none" placeholder:"KEY=VALUE" help:"Only videos with this metadata; can be repeated."`
+	Sort     string   `placeholder:"BY" help:"Order by createdAt, title, duration or size. Default: createdAt."`
+	Order    string   `placeholder:"asc|desc" help:"Which end comes first. Default: titles from A to Z, and the newest, longest or largest first."`
 	Limit    int      `short:"n" default:"50" placeholder:"N" help:"How many to list at most; 0 means all. Default: 50."`
 }
 
 // Help is shown by --help.
 func (List) Help() string {
-	return `Lists the videos of the key's tenant, the newest first.
+	return `Lists the videos of the key's tenant, the newest first unless --sort or --order says otherwise.
+SIZE counts all files of a video.
 
 Examples:
 
     spool ls
     spool ls --status=processing
+    spool ls --sort=size
     spool ls --metadata=album=42 --limit=0 --json
 `
 }
@@ -42,7 +46,7 @@ func (c *List) Run(ctx context.Context, env *Environment) error {
 	if err != nil {
 		return err
 	}
-	filter := client.Filter{Status: client.Status(c.Status), Metadata: map[string]string{}}
+	filter := client.Filter{Status: client.Status(c.Status), Sort: c.Sort, Order: c.Order, Metadata: map[string]string{}}
 	for key, value := range metadata {
 		filter.Metadata[key] = fmt.Sprint(value)
 	}
@@ -53,7 +57,7 @@ func (c *List) Run(ctx context.Context, env *Environment) error {
 	if err != nil {
 		return c.fail(env, err)
 	}
-	rows, n := [][]string{{"ID", "STATUS", "CREATED", "LENGTH", "PUBLIC", "TITLE"}}, 0
+	rows, n := [][]string{{"ID", "STATUS", "CREATED", "LENGTH", "SIZE", "PUBLIC", "TITLE"}}, 0
 	for v, err := range api.Videos(ctx, filter) {
 		if err != nil {
 			return c.fail(env, err)
@@ -63,7 +67,7 @@ func (c *List) Run(ctx context.Context, env *Environment) error {
 				return err
 			}
 		} else {
-			rows = append(rows, []string{forTerminal(v.ID), statusText(v), v.CreatedAt.Local().Format("2006-01-02 15:04"), seconds(v.DurationSeconds), yesNo(v.Public), forTerminal(title(v))})
+			rows = append(rows, []string{forTerminal(v.ID), statusText(v), v.CreatedAt.Local().Format("2006-01-02 15:04"), seconds(v.DurationSeconds), formatBytes(v.SizeBytes), yesNo(v.Public), forTerminal(title(v))})
 		}
 		if n++; n == c.Limit {
 			break

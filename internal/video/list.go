@@ -3,6 +3,7 @@ package video
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -27,12 +28,59 @@ type Filter struct {
 	// CreatedFrom is part of the time that the filter selects, CreatedBefore is not. Both are whole milliseconds;
 	// zero: no limit.
 	CreatedFrom, CreatedBefore time.Time
-	// OldestFirst turns the list around. It cannot be combined with Labels.
-	OldestFirst bool
+	Order                      Order
 }
 
 // IsSearch reports whether a page of this list may examine many more videos than it returns.
-func (f Filter) IsSearch() bool { return len(f.Labels) > 0 || len(f.Words) > 0 || f.Public != nil }
+func (f Filter) IsSearch() bool {
+	if len(f.Labels) > 0 || len(f.Words) > 0 || f.Public != nil {
+		return true
+	}
+	return f.Order.By != ByCreation && (f.Status != "" || !f.CreatedFrom.IsZero() || !f.CreatedBefore.IsZero())
+}
+
+// Selects reports whether the filter selects a video, whatever its metadata is; see Fits.
+func (f Filter) Selects(v Video) bool {
+	return (f.Status == "" || f.Status == v.Status) && (f.Public == nil || *f.Public == v.IsPublic) && f.Mentions(v.Filename, v.Title) &&
+		!v.CreatedAt.Before(f.CreatedFrom) && (f.CreatedBefore.IsZero() || v.CreatedAt.Before(f.CreatedBefore))
+}
+
+// Sort is what the videos of a list are ordered by.
+type Sort string
+
+// The sorts of a list. Case and accents of a title do not matter.
+const (
+	ByCreation Sort = ""
+	ByTitle    Sort = "title"
+	ByDuration Sort = "duration"
+	BySize     Sort = "size"
+)
+
+// Order is the order of a list; the zero Order has the newest first. Videos that are equal in it are ordered by
+// their ids.
+type Order struct {
+	By        Sort
+	Ascending bool
+}
+
+// String returns a short name of the order.
+func (o Order) String() string {
+	if o.Ascending {
+		return string(o.By) + "+"
+	}
+	return string(o.By) + "-"
+}
+
+// orders are all orders, by their names.
+var orders = func() map[string]Order {
+	all := map[string]Order{}
+	for _, by := range []Sort{ByCreation, ByTitle, ByDuration, BySize} {
+		for _, o := range []Order{{By: by}, {By: by, Ascending: true}} {
+			all[o.String()] = o
+		}
+	}
+	return all
+}()
 
 // Words takes apart what a person looks for. Case does not matter.
 func Words(text string) []string { return strings.Fields(strings.ToLower(text)) }
@@ -123,26 +171,52 @@ func scalar(raw json.RawMessage) (text string, ok bool) {
 	return text, json.Unmarshal(raw, &text) == nil
 }
 
-// Cursor is the position in the list of videos, newest first, at which a page
-// ended: the last video it looked at. The next page starts after it, even when
-// that video is gone. The zero Cursor is the start of the list, or its end.
+// Cursor is the position in a list at which a page ended: the last video it looked at.
+// The next page starts after it, even when that video is gone or has moved. The zero
+// Cursor is the start of the list, or its end.
 type Cursor struct {
-	CreatedAt time.Time // to the millisecond
-	ID        ID
+	Order     Order     // of the list
+	CreatedAt time.Time // to the millisecond; zero in a list that is not in the order of time
+	// Key is what such a list is ordered by: a whole number, or a title as hexadecimal digits.
+	Key string
+	ID  ID
 }
 
 // String encodes the cursor for clients, to whom it is opaque.
 func (c Cursor) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.CreatedAt.UnixMilli(), 10) + "." + string(c.ID)))
+	key := c.Key
+	if c.Order.By == ByCreation {
+		key = strconv.FormatInt(c.CreatedAt.UnixMilli(), 10)
+	}
+	text := key + "." + string(c.ID)
+	if c.Order != (Order{}) {
+		text = c.Order.String() + "." + text
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
 // ParseCursor decodes what String returned, or returns an Invalid error naming field.
 func ParseCursor(field, s string) (Cursor, error) {
-	text, _ := base64.RawURLEncoding.DecodeString(s)
-	millis, id, _ := strings.Cut(string(text), ".")
-	at, err := strconv.ParseInt(millis, 10, 64)
-	c := Cursor{CreatedAt: time.UnixMilli(at).UTC(), ID: ID(id)}
-	if err != nil || !isUUID(id) || c.String() != s {
+	decoded, _ := base64.RawURLEncoding.DecodeString(s)
+	text := string(decoded)
+	if strings.Count(text, ".") < 2 {
+		text = Order{}.String() + "." + text
+	}
+	name, place, _ := strings.Cut(text, ".")
+	key, id, _ := strings.Cut(place, ".")
+	order, known := orders[name]
+	c := Cursor{Order: order, Key: key, ID: ID(id)}
+	var err error
+	var number int64
+	if order.By == ByTitle {
+		_, err = hex.DecodeString(key)
+	} else {
+		number, err = strconv.ParseInt(key, 10, 64)
+	}
+	if order.By == ByCreation {
+		c.CreatedAt, c.Key = time.UnixMilli(number).UTC(), ""
+	}
+	if err != nil || !known || !isUUID(id) || c.String() != s {
 		return Cursor{}, InvalidFields(Fault{field, "invalid_cursor", "must be the nextCursor of an earlier answer"})
 	}
 	return c, nil

@@ -112,8 +112,18 @@ func TestLabels(t *testing.T) {
 
 func TestCursorReadsBack(t *testing.T) {
 	t.Parallel()
+	const id = "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"
+	var all []Cursor
 	for _, at := range []time.Time{time.UnixMilli(0), time.UnixMilli(-1), time.Date(2030, 1, 2, 3, 4, 5, 678e6, time.UTC)} {
-		p := Cursor{at.UTC(), "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"}
+		all = append(all, Cursor{CreatedAt: at.UTC(), ID: id}, Cursor{Order: Order{Ascending: true}, CreatedAt: at.UTC(), ID: id})
+	}
+	for _, o := range []Order{{By: ByTitle}, {By: ByTitle, Ascending: true}} {
+		all = append(all, Cursor{Order: o, ID: id}, Cursor{Order: o, Key: "61c3a4", ID: id})
+	}
+	for _, by := range []Sort{ByDuration, BySize} {
+		all = append(all, Cursor{Order: Order{By: by}, Key: "0", ID: id}, Cursor{Order: Order{By: by, Ascending: true}, Key: "9223372036854775807", ID: id})
+	}
+	for _, p := range all {
 		if got, err := ParseCursor("cursor", p.String()); got != p || err != nil {
 			t.Errorf("ParseCursor(%s) = %v, %v; want %v", p.String(), got, err, p)
 		}
@@ -122,11 +132,13 @@ func TestCursorReadsBack(t *testing.T) {
 
 func TestWrongCursors(t *testing.T) {
 	t.Parallel()
-	good := Cursor{time.UnixMilli(1893553445678), "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"}.String()
+	good := Cursor{CreatedAt: time.UnixMilli(1893553445678), ID: "0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"}.String()
 	for _, s := range []string{
 		"", "x", "!", good[1:], good[:len(good)-1], good + "A", good + "\n", good + "=", strings.ToUpper(good),
 		coded("1.x"), coded("x.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"), coded("+1.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"),
 		coded("99999999999999999999.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"), coded("1.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e' OR 1"),
+		coded("title+.x.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"), coded("size-.61c3a4.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"), coded("size-.1"),
+		coded("name-.1.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"), coded("-.1.0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"), coded("duration+..0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e"),
 	} {
 		got, err := ParseCursor("cursor", s)
 		if KindOf(err) != Invalid || got != (Cursor{}) {

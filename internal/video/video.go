@@ -81,6 +81,7 @@ type Video struct {
 
 	Resolutions []Resolution // in the requested order
 	Files       []File       // published beside them, in the order they were made
+	SizeBytes   int64        // of all files; the store keeps it at Size
 	// Awaited names files that a ready video does not list yet. The code that reads open tasks sets it;
 	// it is not stored.
 	Awaited []string
@@ -120,6 +121,19 @@ func (v *Video) Resolution(name Name) (Resolution, bool) {
 		}
 	}
 	return Resolution{}, false
+}
+
+// Size adds up the sizes of the uploaded file, of all resolutions and of the files beside them. Thumbnails, whose
+// sizes are not known, do not count.
+func (v *Video) Size() int64 {
+	sum := v.Source.Size
+	for _, r := range v.Resolutions {
+		sum += r.SizeBytes
+	}
+	for _, f := range v.Files {
+		sum += f.Size
+	}
+	return sum
 }
 
 // Unplanned lists the resolutions in processing that the plan does not cover: all

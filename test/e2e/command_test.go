@@ -113,7 +113,7 @@ func TestTheCommandLineUploads(t *testing.T) {
 	if !strings.Contains(out, one.ID+"  ready") || strings.ContainsAny(out, "\x1b\x07") || strings.Count(out, "\n") != 4 {
 		t.Errorf("ls prints %q", out)
 	}
-	out, _ = outcome(t, s.remote(dir, "ls", "--json", "--status=ready", "--metadata=album=a=1", "--limit=1"), 0)
+	out, _ = outcome(t, s.remote(dir, "ls", "--json", "--status=ready", "--metadata=album=a=1", "--sort=size", "--order=asc", "--limit=1"), 0)
 	if len(jsonLines(t, out)) != 1 {
 		t.Errorf("ls --limit=1 prints %s", out)
 	}

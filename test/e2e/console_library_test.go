@@ -43,6 +43,14 @@ func TestConsoleFindsVideos(t *testing.T) {
 	c.wait("both again", rows(2)+` && document.querySelector("#search").value === ""`)
 	c.set("#sort", "oldest")
 	c.wait("the older one first", rows(2)+` && document.querySelector(".video .name").textContent === "summer"`)
+	c.set("#sort", "title")
+	c.wait("the first title first", rows(2)+` && document.querySelector(".video .name").textContent === "summer" && location.hash === "#/?sort=title"`)
+	c.call("PATCH", "/api/video/"+summer.ID, `{"title":"Zebra"}`)
+	c.wait("it to move", rows(2)+` && [...document.querySelectorAll(".video .name")].map((n) => n.textContent).join() === "winter,Zebra"`)
+	for _, order := range []string{"duration", "size"} {
+		c.set("#sort", order)
+		c.wait("the other order", rows(2)+` && document.querySelector(".library").getAttribute("aria-busy") === null`)
+	}
 	c.set("#sort", "")
 
 	c.create(newVideo{Filename: "autumn.mp4", Resolutions: []string{"144p"}})

@@ -54,6 +54,9 @@ func TestTheGoClient(t *testing.T) {
 	if err != nil || v.Filename != miniClip || v.HLSURL == "" || v.Resolutions["144p"].Height == 0 || len(v.Resolutions["144p"].ThumbnailURLs) != 1 {
 		t.Fatalf("Video = %+v, %v", v, err)
 	}
+	if v.SizeBytes < total+v.Resolutions["144p"].SizeBytes+v.Resolutions["240p"].SizeBytes {
+		t.Errorf("all files have %d bytes, with an upload of %d and %+v", v.SizeBytes, total, v.Resolutions)
+	}
 	if r := s.get(v.Resolutions["144p"].VideoURL); r.status != http.StatusOK || int64(len(r.body)) != v.Resolutions["144p"].SizeBytes {
 		t.Errorf("the film answers %d with %d bytes", r.status, len(r.body))
 	}
@@ -82,7 +85,9 @@ func wantListed(t *testing.T, c *client.Client, id string) {
 	t.Helper()
 	for f, want := range map[string]string{"Rügen": id, "Sylt": ""} {
 		got := ""
-		for v, err := range c.Videos(t.Context(), client.Filter{Metadata: map[string]string{"album": "42", "place": f}, Status: client.Ready, PageSize: 1}) {
+		for v, err := range c.Videos(t.Context(), client.Filter{
+			Metadata: map[string]string{"album": "42", "place": f}, Status: client.Ready, PageSize: 1, Sort: "title", Order: "desc",
+		}) {
 			if err != nil {
 				t.Fatal(err)
 			}

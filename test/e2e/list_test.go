@@ -139,6 +139,12 @@ func TestAListIsTheTenantsOwn(t *testing.T) {
 		{"metadata.album=holiday+%26+%3Csea%3E&metadata.year=2030", []string{ready.ID}},
 		{"metadata.album=party&metadata.year=2030", nil},
 		{"metadata.album=party&status=ready", nil},
+		{"sort=oldest", []string{ready.ID, failed.ID, private.ID}},
+		{"sort=createdAt&order=asc&metadata.album=party", []string{failed.ID}},
+		{"sort=size", []string{ready.ID, private.ID, failed.ID}},
+		{"sort=duration&order=asc", []string{failed.ID, private.ID, ready.ID}},
+		{"sort=title&order=desc&isPublic=false", []string{private.ID}},
+		{"sort=title&metadata.year=2030&q=mp4", []string{ready.ID}},
 	} {
 		query, err := url.ParseQuery(tt.query)
 		if err != nil {

@@ -99,8 +99,8 @@ func (s *searched) fill() {
 
 func searchedVideo(i, every int) video.Video {
 	v := video.Video{
-		ID: video.ID(fmt.Sprint(searchedID, 100000000000+i)), Tenant: "somebody", Filename: "film.mp4", Title: "A film", ContentType: "video/mp4",
-		IsPublic: true, Thumbnails: []float64{1, 2}, Status: video.Ready, CreatedAt: made(i), UploadExpiresAt: made(i),
+		ID: video.ID(fmt.Sprint(searchedID, 100000000000+i)), Tenant: "somebody", Filename: "film.mp4", Title: fmt.Sprint("Film ", i), ContentType: "video/mp4",
+		IsPublic: true, Duration: time.Duration(i%7200) * time.Second, SizeBytes: int64(i), Thumbnails: []float64{1, 2}, Status: video.Ready, CreatedAt: made(i), UploadExpiresAt: made(i),
 		Metadata: fmt.Appendf(nil, `{"all":"yes","third":%d,"order":"o-%d","rare":%t,"title":"A film"}`, i%3, i, i%every == 1),
 	}
 	if i%every == 0 {
@@ -142,6 +142,20 @@ var searches = []struct {
 	}},
 	{"all, and 20 of a third of them", 20, func(int) (video.Filter, video.Cursor) {
 		return video.Filter{Labels: []video.Label{label("all", "yes"), label("third", "0")}}, video.Cursor{}
+	}},
+	{"the 20 largest", 20, func(int) (video.Filter, video.Cursor) {
+		return video.Filter{Order: video.Order{By: video.BySize}}, video.Cursor{}
+	}},
+	{"20 by size, somewhere", 20, func(n int) (video.Filter, video.Cursor) {
+		i := 20 + rand.IntN(n-20)
+		o := video.Order{By: video.BySize}
+		return video.Filter{Order: o}, video.Cursor{Order: o, Key: fmt.Sprint(i), ID: video.ID(fmt.Sprint(searchedID, 100000000000+i))}
+	}},
+	{"nothing of 1,000 by title", 0, func(int) (video.Filter, video.Cursor) {
+		return video.Filter{Words: []string{"nothing"}, Order: video.Order{By: video.ByTitle, Ascending: true}}, video.Cursor{}
+	}},
+	{"20 by title that have a label", 20, func(int) (video.Filter, video.Cursor) {
+		return video.Filter{Labels: []video.Label{label("third", "0")}, Order: video.Order{By: video.ByTitle}}, video.Cursor{}
 	}},
 	{"all, and 20 of 100 that failed", 20, func(int) (video.Filter, video.Cursor) {
 		return video.Filter{Status: video.Fail, Labels: []video.Label{label("all", "yes")}}, video.Cursor{}

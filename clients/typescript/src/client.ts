@@ -59,7 +59,7 @@ export class Spool {
     return this.#video("GET", id, "/report", call);
   }
 
-  /** All videos that fit, newest first. */
+  /** All videos that fit, newest first unless the filter says otherwise. */
   async *list(filter: ListFilter = {}, call: Call = {}): AsyncGenerator<VideoState> {
     for (let cursor: string | undefined; ;) {
       const page = await this.listPage({ ...filter, ...(cursor && { cursor }) }, call);
@@ -69,7 +69,7 @@ export class Spool {
     }
   }
 
-  /** One page of the list. A page of a search by metadata may be empty and have a next one. */
+  /** One page of the list. A page of a search may be empty and have a next one. */
   listPage(filter: ListFilter & { cursor?: string } = {}, call: Call = {}): Promise<VideoPage> {
     const { metadata = {}, ...query } = filter;
     const labels = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, String(value)]));

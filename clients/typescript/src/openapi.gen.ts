@@ -339,6 +339,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/webhook/delivery/{id}/message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a delivery with the message that it carries */
+        get: operations["getMessage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/webhook/delivery/{id}/replay": {
         parameters: {
             query?: never;
@@ -550,6 +567,33 @@ export interface components {
         Delivery: {
             /** @description Oldest first. */
             attempts: components["schemas"]["Attempt"][];
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * Format: uuid
+             * @description The header webhook-id of every attempt.
+             */
+            eventId: string;
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: date-time
+             * @description null if no attempt follows.
+             */
+            nextAttemptAt: string | null;
+            state: components["schemas"]["DeliveryState"];
+            type: components["schemas"]["DeliveryType"];
+            /**
+             * Format: uuid
+             * @description null for a test.
+             */
+            videoId: string | null;
+        };
+        DeliveryDetails: {
+            /** @description Oldest first. */
+            attempts: components["schemas"]["Attempt"][];
+            /** @description The message exactly as it is sent. */
+            body: string;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -812,7 +856,9 @@ export interface components {
             maxVideos: number;
         };
         /** @enum {string} */
-        ListVideosSort: "newest" | "oldest";
+        ListVideosOrder: "asc" | "desc";
+        /** @enum {string} */
+        ListVideosSort: "createdAt" | "title" | "duration" | "size" | "newest" | "oldest";
         MadeKey: {
             /** Format: date-time */
             createdAt: string;
@@ -909,7 +955,7 @@ export interface components {
             bitrate: number;
             /**
              * Format: double
-             * @description The quality setting of the encoder, which the picture decides (adapt_quality): less is better. Absent for videos of earlier versions, and where hardware encodes.
+             * @description The quality setting of the encoder, which the picture decides (adapt_quality): less is better. Absent where hardware encodes.
              */
             crf?: number;
             /** Format: int64 */
@@ -1240,6 +1286,13 @@ export interface components {
             /** @description By name. */
             tenants: components["schemas"]["Tenant"][];
         };
+        TestEvent: {
+            /**
+             * Format: uuid
+             * @description The header webhook-id of the test.
+             */
+            eventId: string;
+        };
         Totals: {
             /** @description What each codec beside H.264 cost, which is a part of the totals. Absent if only H.264 was made. */
             codecs?: components["schemas"]["CodecCost"][];
@@ -1391,6 +1444,11 @@ export interface components {
             resolutions: {
                 [key: string]: components["schemas"]["Resolution"];
             };
+            /**
+             * Format: int64
+             * @description Of all files: what was uploaded, as usage counts it, the resolutions in all codecs, and captions and pictures without thumbnails. It grows while the files are made.
+             */
+            sizeBytes: number;
             status: components["schemas"]["VideoStatus"];
             /**
              * Format: uri
@@ -1399,6 +1457,11 @@ export interface components {
             storyboardUrl?: string;
             /** @description What people call the video. */
             title: string;
+            /**
+             * Format: int64
+             * @description While the video is processing and none of the work is done: how many of your other videos were completed earlier and are processed first. Absent otherwise, and if there are more than 1,000.
+             */
+            videosAhead?: number;
             /** @description Problems of a file that was converted nevertheless, such as that it is truncated. */
             warnings?: components["schemas"]["Failure"][];
             /**
@@ -1420,7 +1483,7 @@ export interface components {
         VideoList: {
             /** @description The cursor of the next page; absent on the last one. */
             nextCursor?: string;
-            /** @description Newest first, unless sort says otherwise. */
+            /** @description Newest first, unless sort and order say otherwise. */
             videos: components["schemas"]["VideoState"][];
         };
         VideoState: {
@@ -1462,6 +1525,11 @@ export interface components {
             resolutions: {
                 [key: string]: components["schemas"]["ResolutionState"];
             };
+            /**
+             * Format: int64
+             * @description Of all files: what was uploaded, as usage counts it, the resolutions in all codecs, and captions and pictures without thumbnails. It grows while the files are made.
+             */
+            sizeBytes: number;
             status: components["schemas"]["VideoStatus"];
             /**
              * Format: uri
@@ -1470,6 +1538,11 @@ export interface components {
             storyboardUrl?: string;
             /** @description What people call the video. */
             title: string;
+            /**
+             * Format: int64
+             * @description While the video is processing and none of the work is done: how many of your other videos were completed earlier and are processed first. Absent otherwise, and if there are more than 1,000.
+             */
+            videosAhead?: number;
             /** @description Problems of a file that was converted nevertheless, such as that it is truncated. */
             warnings?: components["schemas"]["Failure"][];
         };
@@ -2079,7 +2152,7 @@ export interface operations {
             query?: {
                 /** @description How many videos at most. */
                 limit?: number;
-                /** @description The nextCursor of the page before; absent: the newest videos. */
+                /** @description The nextCursor of the page before; absent: the first videos. */
                 cursor?: string;
                 /** @description Only videos with this status. */
                 status?: components["schemas"]["VideoStatus"];
@@ -2091,8 +2164,10 @@ export interface operations {
                 createdAfter?: string;
                 /** @description Only videos that were created before this time. */
                 createdBefore?: string;
-                /** @description The order; oldest cannot be combined with metadata. A cursor belongs to the order that it was made in. */
+                /** @description What the videos are ordered by; of a title, case and accents do not matter. newest and oldest are createdAt in one of its directions. A cursor belongs to the order that it was made in. In other orders than createdAt, a page of a list with any filter may have few videos, or none, and a nextCursor: continue with it. */
                 sort?: components["schemas"]["ListVideosSort"];
+                /** @description Which end comes first: the smallest or the largest. Absent: asc for title, desc for everything else. */
+                order?: components["schemas"]["ListVideosOrder"];
                 /** @description metadata.KEY=VALUE: only videos whose customMetadata has VALUE under KEY; if there are several, all must match. A page of such a search may have few videos, or none, and a nextCursor: continue with it. */
                 metadata?: {
                     [key: string]: string;
@@ -4048,6 +4123,96 @@ export interface operations {
             };
         };
     };
+    getMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the delivery. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryDetails"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     replayDelivery: {
         parameters: {
             query?: never;
@@ -4868,7 +5033,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["TestEvent"];
+                };
             };
             /** @description Bad Request */
             400: {

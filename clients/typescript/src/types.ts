@@ -97,6 +97,10 @@ export interface ListFilter {
   status?: VideoStatus;
   /** Only videos whose customMetadata has these values. */
   metadata?: Record<string, string | number | boolean>;
+  /** What they are ordered by; createdAt if absent. */
+  sort?: "createdAt" | "title" | "duration" | "size";
+  /** Which end comes first. Absent: titles from A to Z, and the newest, longest or largest first. */
+  order?: "asc" | "desc";
   /** Videos for each request, 1 to 100. */
   limit?: number;
 }

@@ -26,6 +26,7 @@ func videoFields(v *video.Video) []field {
 		{"key_id", &v.KeyID},
 		{"filename", &v.Filename},
 		{"title", &v.Title},
+		{"title_key", titleKey{&v.Title}},
 		{"content_type", &v.ContentType},
 		{"is_public", &v.IsPublic},
 		{"upscale", &v.Upscale},
@@ -42,9 +43,10 @@ func videoFields(v *video.Video) []field {
 		{"deleted_at", timestamp{&v.DeletedAt}},
 		{"import_progress", importProgress{v}},
 		{"source_key", optionalText[string]{&v.Source.Key}},
-		{"source_size", optionalInt[int64]{&v.Source.Size, 1}},
+		{"source_size", optionalInt{&v.Source.Size}},
 		{"source_etag", optionalText[string]{&v.Source.ETag}},
-		{"duration_us", optionalInt[time.Duration]{&v.Duration, time.Microsecond}},
+		{"duration_us", microseconds{&v.Duration}},
+		{"size_bytes", &v.SizeBytes},
 		{"warnings", optionalJSON{&v.Warnings}},
 		{"files", optionalJSON{&v.Files}},
 		{"plan", optionalJSON{&v.Plan}},
@@ -121,25 +123,41 @@ func (o optionalText[T]) Scan(value any) error {
 	return err
 }
 
-// optionalInt is a number of units; 0 is NULL.
-type optionalInt[T ~int64] struct {
-	number *T
-	unit   T
-}
+// optionalInt is a number; 0 is NULL.
+type optionalInt struct{ number *int64 }
 
-func (o optionalInt[T]) Value() (driver.Value, error) {
+func (o optionalInt) Value() (driver.Value, error) {
 	if *o.number == 0 {
 		return nil, nil
 	}
-	return int64(*o.number / o.unit), nil
+	return *o.number, nil
 }
 
-func (o optionalInt[T]) Scan(value any) error {
+func (o optionalInt) Scan(value any) error {
 	var n sql.NullInt64
 	err := n.Scan(value)
-	*o.number = T(n.Int64) * o.unit
+	*o.number = n.Int64
 	return err
 }
+
+// microseconds is how long something takes.
+type microseconds struct{ duration *time.Duration }
+
+func (m microseconds) Value() (driver.Value, error) { return m.duration.Microseconds(), nil }
+
+func (m microseconds) Scan(value any) error {
+	var n sql.NullInt64
+	err := n.Scan(value)
+	*m.duration = time.Duration(n.Int64) * time.Microsecond
+	return err
+}
+
+// titleKey is the key of a title; reading it leaves the title as it is.
+type titleKey struct{ title *string }
+
+func (k titleKey) Value() (driver.Value, error) { return keyOfTitle(*k.title), nil }
+
+func (titleKey) Scan(any) error { return nil }
 
 // jsonText is a document as JSON.
 type jsonText struct{ document any } // a pointer

@@ -12,9 +12,22 @@ import (
 // none with size 0. It replaces the one before. It changes nothing for a video that
 // was completed or deleted.
 func (t *Tx) CountUpload(ctx context.Context, id video.ID, size int64) error {
-	_, err := t.change(ctx, "count upload", id, `
+	n, err := t.change(ctx, "count upload", id, `
 		UPDATE video SET source_size = $1
 		 WHERE id = $2 AND completed_at IS NULL AND deleted_at IS NULL AND coalesce(source_size, 0) <> $1`, size, id)
+	if err != nil || n == 0 {
+		return err
+	}
+	return t.measure(ctx, id)
+}
+
+// measure stores how large all files of a video are, after one of them came, went or changed.
+func (t *Tx) measure(ctx context.Context, id video.ID) error {
+	v, err := t.video(ctx, id, columnsWithoutPlan)
+	if err != nil || v.Size() == v.SizeBytes {
+		return err
+	}
+	_, err = t.Exec(ctx, "measure video", `UPDATE video SET size_bytes = $1 WHERE id = $2`, v.Size(), id)
 	return err
 }
 

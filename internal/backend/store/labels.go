@@ -41,8 +41,8 @@ func (q Queries) insertLabels(ctx context.Context, v video.Video) error {
 // Describe stores the title and the metadata of a video, and replaces its labels. The video
 // must be locked.
 func Describe(ctx context.Context, t *Tx, v video.Video) error {
-	if _, err := t.Exec(ctx, "describe video", `UPDATE video SET title = $1, metadata = $2 WHERE id = $3`,
-		v.Title, NullText(string(v.Metadata)), v.ID); err != nil {
+	if _, err := t.Exec(ctx, "describe video", `UPDATE video SET title = $1, title_key = $2, metadata = $3 WHERE id = $4`,
+		v.Title, keyOfTitle(v.Title), NullText(string(v.Metadata)), v.ID); err != nil {
 		return err
 	}
 	if _, err := t.Exec(ctx, "remove labels", `DELETE FROM metadata_index WHERE video_id = $1`, v.ID); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Videos returns a page of a tenant's videos, newest or oldest first, and the cursor
+// Videos returns a page of a tenant's videos in the order of a filter, and the cursor
 // of the next page, which is zero after the last one. It leaves out videos that are
 // being deleted, and the plans of videos that are not processing.
 //
@@ -71,7 +71,7 @@ func (q Queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error
 func (q Queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	find := q.page
 	switch {
-	case len(f.Labels) > 0:
+	case len(f.Labels) > 0 && f.Order.By == video.ByCreation:
 		find = q.searchLabels
 	case f.IsSearch():
 		find = q.searchRows
@@ -109,8 +109,7 @@ func (q Queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, 
 		return videos, video.Cursor{}, err
 	}
 	videos = videos[:limit]
-	last := videos[limit-1]
-	return videos, video.Cursor{CreatedAt: last.CreatedAt, ID: last.ID}, nil
+	return videos, placeOf(videos[limit-1], f.Order), nil
 }
 
 // pageQuery selects the videos after a cursor. It ignores what only a search looks for.
@@ -141,15 +140,11 @@ func (s *statement) add(text string, args ...any) {
 // stretch adds to a statement which part of the list it reads: limit videos after a cursor.
 func stretch(to *statement, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) {
 	to.add(` WHERE tenant = ? AND deleted_at IS NULL`, tenant)
-	to.addTime(`created_at`, `id`, f, after)
-	order := ` DESC`
-	if f.OldestFirst {
-		order = ``
-	}
-	if f.Status != "" {
+	to.addPlace(f, after)
+	if f.Status != "" && f.Order.By == video.ByCreation { // which has an index for it
 		to.add(` AND status = ?`, f.Status)
 	}
-	to.add(` ORDER BY created_at`+order+`, id`+order+` LIMIT ?`, limit)
+	to.add(orderBy(f.Order, orderColumns[f.Order.By], `id`)+` LIMIT ?`, limit)
 }
 
 // addTime adds that a video comes after a cursor, and was created in the time that a filter selects. The columns belong to
@@ -163,7 +158,7 @@ func (s *statement) addTime(created, id string, f video.Filter, after video.Curs
 		until = f.CreatedBefore.UnixMilli()
 	}
 	at, none := after.CreatedAt.UnixMilli(), after == (video.Cursor{})
-	if f.OldestFirst {
+	if f.Order.Ascending {
 		if none || at < from {
 			at, after.ID = from, ""
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxCandidates is how many entries of the index a page of a search by metadata examines.
+	// maxCandidates is how many videos a page of a search examines that reads more than one index for each.
 	maxCandidates = 1_000
 	// maxNames is how many names a page of a search by words examines.
 	maxNames = 5_000
@@ -49,7 +49,7 @@ func (p *searchPage) end() (ids []video.ID, next video.Cursor) {
 	return ids, next
 }
 
-// criterion is what a search asks for: a label, or a status. An index lists the videos that meet it, newest first.
+// criterion is what a search asks for: a label, or a status. An index lists the videos that meet it, by time.
 type criterion struct {
 	hash   int64 // of the label
 	tenant video.Tenant
@@ -87,7 +87,7 @@ func (c criterion) writeFrom(to *statement, f video.Filter, after video.Cursor, 
 		to.add(` FROM metadata_index AS d WHERE d.hash = ?`, c.hash)
 	}
 	to.addTime(`d.created_at`, c.id(), f, after)
-	to.add(` ORDER BY d.created_at DESC, ` + c.id() + ` DESC LIMIT ` + strconv.Itoa(limit))
+	to.add(orderBy(f.Order, `d.created_at`, c.id()) + ` LIMIT ` + strconv.Itoa(limit))
 }
 
 // searchLabels reads one page of the videos whose metadata has all labels of a filter. It goes through the videos
@@ -106,11 +106,10 @@ func (q Queries) searchLabels(ctx context.Context, tenant video.Tenant, f video.
 	in, arg := IDList(1, ids)
 	videos, err := q.videos(ctx, `
 		SELECT `+listColumns+` FROM video
-		 WHERE deleted_at IS NULL AND id IN `+in+`
-		 ORDER BY created_at DESC, id DESC`, arg)
+		 WHERE deleted_at IS NULL AND id IN `+in+orderBy(f.Order, `created_at`, `id`), arg)
 	// Different labels may have the same hash.
 	return slices.DeleteFunc(videos, func(v video.Video) bool {
-		return v.Tenant != tenant || !f.Fits(v.Metadata) || !f.Mentions(v.Filename, v.Title) || f.Public != nil && *f.Public != v.IsPublic
+		return v.Tenant != tenant || !f.Fits(v.Metadata) || !f.Selects(v)
 	}), next, err
 }
 
@@ -144,7 +143,7 @@ func (q Queries) rarest(ctx context.Context, all []criterion, f video.Filter, af
 // candidates goes through the videos that meet the first criterion and returns those that meet the others, too, with
 // the cursor at which it stopped; zero: there are no more.
 func (q Queries) candidates(ctx context.Context, first criterion, others []criterion, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
-	s := countMet(first, others)
+	s := countMet(`d.created_at, `+first.id(), first.id(), others)
 	first.writeFrom(s, f, after, maxCandidates)
 	rows, err := q.db.QueryContext(ctx, s.String(), s.args...)
 	if err != nil {
@@ -153,7 +152,7 @@ func (q Queries) candidates(ctx context.Context, first criterion, others []crite
 	defer rows.Close()
 	page := searchPage{limit: limit, most: maxCandidates}
 	for !page.isFull() && rows.Next() {
-		var at video.Cursor
+		at := video.Cursor{Order: f.Order}
 		var created int64
 		var met int
 		if err := rows.Scan(&created, &at.ID, &met); err != nil {
@@ -166,12 +165,13 @@ func (q Queries) candidates(ctx context.Context, first criterion, others []crite
 	return ids, next, Wrap("search metadata", rows.Err())
 }
 
-// countMet begins a statement that counts, for each video that meets a criterion, how many of the others it meets.
-// Counting keeps PostgreSQL from turning this into a join, which might read all videos that meet one of them.
-func countMet(first criterion, others []criterion) *statement {
-	s, id := new(statement), first.id()
-	s.add(`SELECT d.created_at, ` + id + `, 0`)
-	for _, c := range others {
+// countMet begins a statement that selects columns of a table d, whose videos have their ids in one of them, and counts
+// how many criteria each video meets. Counting keeps PostgreSQL from turning this into a join, which might read all
+// videos that meet one of them.
+func countMet(columns, id string, all []criterion) *statement {
+	s := new(statement)
+	s.add(`SELECT ` + columns + `, 0`)
+	for _, c := range all {
 		if c.status != "" {
 			s.add(` + (SELECT count(*) FROM video AS v WHERE v.id = `+id+` AND v.status = ?)`, c.status)
 		} else {
@@ -181,11 +181,14 @@ func countMet(first criterion, others []criterion) *statement {
 	return s
 }
 
-// searchRows reads one page of the videos whose names have all words of a filter in them, or that are as public as it
-// wants. It reads this from an index that has nothing else in it. A page that has examined maxNames ends with what it
-// has found.
+// searchRows reads one page of the videos that a filter selects, by examining one after the other: a page that has
+// examined maxNames of an index, or maxCandidates of the table, ends with what it has found.
 func (q Queries) searchRows(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
-	ids, next, err := q.named(ctx, tenant, f, after, limit)
+	examine := q.named
+	if f.Order.By != video.ByCreation {
+		examine = q.selected
+	}
+	ids, next, err := examine(ctx, tenant, f, after, limit)
 	if err != nil || len(ids) == 0 {
 		return nil, next, err
 	}
@@ -196,11 +199,13 @@ func (q Queries) searchRows(ctx context.Context, tenant video.Tenant, f video.Fi
 		place[id] = i
 	}
 	slices.SortFunc(videos, func(a, b video.Video) int { return cmp.Compare(place[a.ID], place[b.ID]) })
-	return videos, next, err
+	// Different labels may have the same hash.
+	return slices.DeleteFunc(videos, func(v video.Video) bool { return !f.Fits(v.Metadata) }), next, err
 }
 
-// named examines the names of the next videos after a cursor and returns the videos that a filter mentions, with the
-// cursor at which it stopped; zero: there are no more.
+// named examines the names of the next videos after a cursor and returns the videos whose names have all words of a
+// filter in them, and that are as public as it wants, with the cursor at which it stopped; zero: there are no more. It
+// reads an index that has nothing else in it.
 func (q Queries) named(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
 	var s statement
 	s.add(`SELECT created_at, id, filename, title, is_public FROM video`)
@@ -212,7 +217,7 @@ func (q Queries) named(ctx context.Context, tenant video.Tenant, f video.Filter,
 	defer rows.Close()
 	page := searchPage{limit: limit, most: maxNames}
 	for !page.isFull() && rows.Next() {
-		var at video.Cursor
+		at := video.Cursor{Order: f.Order}
 		var created int64
 		var filename, title string
 		var public bool

@@ -24,8 +24,11 @@ func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at t
 	_, err = t.Exec(ctx, "accept upload", `
 		UPDATE resolution SET status = 'processing', failure_code = NULL, failure_message = NULL
 		 WHERE video_id = $1 AND status IN `+statusList(video.Before(video.Processing)), id)
+	if err != nil {
+		return false, err
+	}
 	t.emit(video.EventUploadCompleted, id)
-	return true, err
+	return true, t.measure(ctx, id)
 }
 
 // RefuseUpload marks a video and its resolutions as failed because of its upload.
@@ -58,6 +61,9 @@ func (t *Tx) ExpireUpload(ctx context.Context, id video.ID, before time.Time, f 
 		 WHERE id = $3 AND status = 'pending_upload' AND deleted_at IS NULL AND upload_expires_at < $4`,
 		f.Code, f.Message, id, Millis(before))
 	if err != nil || n == 0 {
+		return false, err
+	}
+	if err := t.measure(ctx, id); err != nil {
 		return false, err
 	}
 	t.emit(video.EventFailed, id)

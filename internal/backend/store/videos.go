@@ -183,7 +183,10 @@ func (t *Tx) SetFindings(ctx context.Context, id video.ID, f Findings) error {
 	}
 	_, err := t.Exec(ctx, "store findings",
 		`UPDATE video SET `+strings.Join(columns, ", ")+fmt.Sprintf(` WHERE id = $%d`, len(args)+1), append(args, id)...)
-	return err
+	if err != nil || f.Files == nil {
+		return err
+	}
+	return t.measure(ctx, id)
 }
 
 // SetOutput stores the properties of a resolution's file and of its variants.
@@ -192,8 +195,8 @@ func (t *Tx) SetOutput(ctx context.Context, r video.Resolution) error {
 	if err != nil {
 		return fmt.Errorf("store output of %s: %w", r.ID, err)
 	}
-	_, err = t.Exec(ctx, "store output",
-		`UPDATE resolution SET width = $1, height = $2, size_bytes = $3, bitrate = $4, variants = $5 WHERE id = $6`,
+	_, err = t.changeFile(ctx, "store output", `
+		UPDATE resolution SET width = $1, height = $2, size_bytes = $3, bitrate = $4, variants = $5 WHERE id = $6 RETURNING video_id`,
 		r.Width, r.Height, r.SizeBytes, r.Bitrate, variants, r.ID)
 	return err
 }
@@ -244,11 +247,25 @@ func (t *Tx) RemoveVideo(ctx context.Context, id video.ID) error {
 
 // RemoveResolution deletes one resolution.
 func (t *Tx) RemoveResolution(ctx context.Context, id video.ResolutionID) error {
-	n, err := t.Exec(ctx, "remove resolution", `DELETE FROM resolution WHERE id = $1`, id)
-	if err == nil && n == 0 {
+	existed, err := t.changeFile(ctx, "remove resolution", `DELETE FROM resolution WHERE id = $1 RETURNING video_id`, id)
+	if err == nil && !existed {
 		return video.ResolutionNotFound()
 	}
 	return err
+}
+
+// changeFile runs a statement that changes or removes a resolution and returns the id of its video, and measures the
+// video. It reports whether the resolution existed.
+func (t *Tx) changeFile(ctx context.Context, op, text string, args ...any) (existed bool, err error) {
+	var id video.ID
+	err = t.db.QueryRowContext(ctx, text, args...).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, Wrap(op, err)
+	}
+	return true, t.measure(ctx, id)
 }
 
 // AbandonedUploads lists videos that still wait for an upload whose URL expired

@@ -51,21 +51,6 @@ func required(v video.Video) []string {
 	return keys
 }
 
-// sizeOf estimates how many bytes the objects of a video have, without asking the storage.
-func sizeOf(v video.Video) int64 {
-	var sum int64
-	if v.Source.Key != "" {
-		sum = v.Source.Size
-	}
-	for _, r := range v.Resolutions {
-		sum += r.SizeBytes
-	}
-	for _, f := range v.Files {
-		sum += f.Size
-	}
-	return sum
-}
-
 // videoPage is how many videos are read at a time.
 const videoPage = 100
 
@@ -91,7 +76,7 @@ func writeNeeds(ctx context.Context, view *store.Snapshot, out *lineFile) (video
 			}
 		}
 		for _, v := range page {
-			videos, bytes = videos+1, bytes+sizeOf(v)
+			videos, bytes = videos+1, bytes+v.SizeBytes
 			if v.CompletedAt.IsZero() && len(v.Files) == 0 {
 				continue // its bytes have to be sent again
 			}

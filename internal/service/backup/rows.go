@@ -139,7 +139,7 @@ func DropTables(ctx context.Context, s *store.Store) error {
 // sent again: their bytes are not in a backup.
 func adaptRows(ctx context.Context, tx *store.Tx) error {
 	if _, err := tx.Exec(ctx, "forget unfinished uploads", `
-		UPDATE video SET source_size = NULL WHERE completed_at IS NULL AND source_size IS NOT NULL`); err != nil {
+		UPDATE video SET source_size = NULL, size_bytes = size_bytes - source_size WHERE completed_at IS NULL AND source_size IS NOT NULL`); err != nil {
 		return err
 	}
 	return tx.RecountTenants(ctx)

@@ -30,13 +30,13 @@ func (r listRoutes) register(t *table) {
 
 // videoList answers a list request.
 type videoList struct {
-	Videos     []videoStateView `json:"videos" nullable:"false" doc:"Newest first, unless sort says otherwise."`
+	Videos     []videoStateView `json:"videos" nullable:"false" doc:"Newest first, unless sort and order say otherwise."`
 	NextCursor string           `json:"nextCursor,omitempty" doc:"The cursor of the next page; absent on the last one."`
 }
 
 func (r listRoutes) list(ctx context.Context, c *call) (*videoList, error) {
 	q := newListQuery()
-	if err := c.query(q.parameters(), q.decodeLabels, q.decodeUnknown); err != nil {
+	if err := c.query(q.parameters(), q.decodeLabels, q.decodeOrder, q.decodeUnknown); err != nil {
 		return nil, err
 	}
 	base, err := c.base()
@@ -58,29 +58,52 @@ func (r listRoutes) list(ctx context.Context, c *call) (*videoList, error) {
 // listQuery is what a list of videos is asked for.
 type listQuery struct {
 	page
-	filter video.Filter
+	filter    video.Filter
+	sort      string
+	direction string // "": the usual one of the sort
 }
 
 func newListQuery() listQuery { return listQuery{page: newPage()} }
 
-// The orders of a list.
+// The sorts of a list that are orders themselves: they were there before the others.
 const (
 	sortNewest = "newest"
 	sortOldest = "oldest"
+)
+
+// sortNames are the sorts of a list, and listSorts the orders that they mean without a direction.
+var (
+	sortNames = []string{"createdAt", "title", "duration", "size", sortNewest, sortOldest}
+	listSorts = map[string]video.Order{
+		"createdAt": {}, "title": {By: video.ByTitle, Ascending: true}, "duration": {By: video.ByDuration}, "size": {By: video.BySize},
+		sortNewest: {}, sortOldest: {Ascending: true},
+	}
+)
+
+// The directions of a list.
+const (
+	ascending  = "asc"
+	descending = "desc"
 )
 
 // labelPrefix is the prefix of parameters that filter by metadata.
 const labelPrefix = "metadata."
 
 func (q *listQuery) parameters() []parameter {
-	return append(q.page.parameters("videos", "the newest videos"),
+	return []parameter{
+		limitParameter(&q.limit, "videos"),
+		cursorParameter("the first videos", func(s string) []video.Fault {
+			var err error
+			q.after, err = video.ParseCursor("cursor", s)
+			return faultsIn(err)
+		}),
 		oneOf("status", "Only videos with this status.", &q.filter.Status, video.Statuses),
-		parameter{
+		{
 			name: "q", decode: q.decodeWords, schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(video.MaxWanted)},
 			doc: "Only videos whose title or filename has all of these words, or parts of words, in it; case does not matter. " +
 				"A page of such a search may have few videos, or none, and a nextCursor: continue with it.",
 		},
-		parameter{
+		{
 			name: "isPublic", decode: q.decodePublic, schema: &huma.Schema{Type: huma.TypeBoolean},
 			doc: "Only public videos, or only private ones. A page of such a list may have few videos, or none, and a nextCursor: continue with it.",
 		},
@@ -90,11 +113,16 @@ func (q *listQuery) parameters() []parameter {
 		timeParameter("createdBefore", "Only videos that were created before this time.", func(at time.Time) {
 			q.filter.CreatedBefore = at.Add(time.Millisecond - 1).Truncate(time.Millisecond)
 		}),
-		parameter{
-			name: "sort", decode: q.decodeSort, schema: &huma.Schema{Type: huma.TypeString, Enum: enum([]string{sortNewest, sortOldest}), Default: sortNewest},
-			doc: "The order; oldest cannot be combined with metadata. A cursor belongs to the order that it was made in.",
+		{
+			name: "sort", decode: q.decodeSort, schema: &huma.Schema{Type: huma.TypeString, Enum: enum(sortNames), Default: sortNames[0]},
+			doc: "What the videos are ordered by; of a title, case and accents do not matter. newest and oldest are createdAt in one of its directions. " +
+				"A cursor belongs to the order that it was made in. In other orders than createdAt, a page of a list with any filter may have few videos, or none, and a nextCursor: continue with it.",
 		},
-	)
+		{
+			name: "order", decode: q.decodeDirection, schema: &huma.Schema{Type: huma.TypeString, Enum: enum([]string{ascending, descending})},
+			doc: "Which end comes first: the smallest or the largest. Absent: asc for title, desc for everything else.",
+		},
+	}
 }
 
 // labels describes the filter by metadata, whose parameters have names that clients choose.
@@ -124,11 +152,34 @@ func (q *listQuery) decodePublic(s string) []video.Fault {
 }
 
 func (q *listQuery) decodeSort(s string) []video.Fault {
-	q.filter.OldestFirst = s == sortOldest
-	if s != sortNewest && s != sortOldest {
-		return []video.Fault{{Field: "sort", Code: "not_allowed", Message: "must be newest or oldest"}}
+	q.sort = s
+	if _, known := listSorts[s]; !known {
+		return []video.Fault{{Field: "sort", Code: "not_allowed", Message: fmt.Sprintf("must be one of %v", sortNames)}}
 	}
 	return nil
+}
+
+func (q *listQuery) decodeDirection(s string) []video.Fault {
+	q.direction = s
+	if s != ascending && s != descending {
+		return []video.Fault{{Field: "order", Code: "not_allowed", Message: "must be asc or desc"}}
+	}
+	return nil
+}
+
+// decodeOrder combines what was given of the order.
+func (q *listQuery) decodeOrder(url.Values) (faults []video.Fault) {
+	q.filter.Order = listSorts[q.sort]
+	if q.direction != "" {
+		q.filter.Order.Ascending = q.direction == ascending
+		if q.sort == sortNewest || q.sort == sortOldest {
+			faults = append(faults, video.Fault{Field: "order", Code: "not_allowed", Message: "cannot be combined with newest and oldest, which are orders themselves"})
+		}
+	}
+	if q.after != (video.Cursor{}) && q.after.Order != q.filter.Order {
+		faults = append(faults, wrongOrder())
+	}
+	return faults
 }
 
 // shortened returns the beginning of a name that a client chose.
@@ -149,9 +200,6 @@ func (q *listQuery) decodeLabels(values url.Values) []video.Fault {
 		for _, value := range values[name] {
 			q.filter.Labels = append(q.filter.Labels, video.Label{Key: key, Value: value})
 		}
-	}
-	if len(q.filter.Labels) > 0 && q.filter.OldestFirst {
-		return []video.Fault{{Field: "sort", Code: "not_allowed", Message: "must be newest for a search by metadata"}}
 	}
 	if n := len(q.filter.Labels); n > video.MaxLabels {
 		return []video.Fault{{Field: "metadata", Code: "out_of_range", Message: fmt.Sprintf("must be asked for at most %d times, is %d times", video.MaxLabels, n)}}

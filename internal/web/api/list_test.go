@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
@@ -19,7 +20,7 @@ var someCursor = video.Cursor{CreatedAt: time.Date(2030, 1, 2, 3, 4, 5, 678e6, t
 func readyState() catalog.State {
 	v := testVideo(false, video.Ready)
 	v.Metadata = json.RawMessage(`{"url":"a&b<c>","n":12345678901234567890}`)
-	v.Duration = 2500 * time.Millisecond
+	v.Duration, v.SizeBytes = 2500*time.Millisecond, 3000
 	v.Warnings = []video.Warning{video.Warnf(video.Truncated, "It is cut off.")}
 	v.Resolutions = []video.Resolution{{Status: video.Ready}}
 	return catalog.State{Video: v, Progress: 1, Resolutions: []catalog.ResolutionState{
@@ -31,7 +32,7 @@ func readyState() catalog.State {
 const readyStateJSON = `{"id":"` + testID + `","filename":"a.mp4","title":"A film","status":"ready","isPublic":false,"customMetadata":{"url":"a&b<c>","n":12345678901234567890},"resolutions":{` +
 	`"720p":{"id":"` + resolutionID + `","status":"ready","width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"progress":1},` +
 	`"144p":{"id":"` + resolutionID + `","status":"fail","progress":0.5,"failure":{"code":"limit_time","message":"It took too long."}}},` +
-	`"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"progress":1,"playable":true,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
+	`"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"sizeBytes":3000,"progress":1,"playable":true,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
 
 func TestVideoState(t *testing.T) {
 	t.Parallel()
@@ -42,7 +43,7 @@ func TestVideoState(t *testing.T) {
 	v := r.Create(video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"720p"}, IsPublic: true}).Video
 	w := r.ask("GET", "/api/video/"+strings.ToUpper(string(v.ID)), "")
 	want := `{"id":"` + string(v.ID) + `","filename":"a.mp4","title":"a","status":"pending_upload","isPublic":true,"customMetadata":null,` +
-		`"resolutions":{"720p":{"id":"` + string(v.Resolutions[0].ID) + `","status":"pending_upload","progress":0}},"createdAt":"2030-01-02T12:00:00Z","progress":0,"playable":false}`
+		`"resolutions":{"720p":{"id":"` + string(v.Resolutions[0].ID) + `","status":"pending_upload","progress":0}},"createdAt":"2030-01-02T12:00:00Z","sizeBytes":0,"progress":0,"playable":false}`
 	if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != want {
 		t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, got, want)
 	}
@@ -88,13 +89,19 @@ func decodedList(t *testing.T, query string) (listQuery, error) {
 	t.Helper()
 	q := newListQuery()
 	c := &call{request: request("GET", "/api/video?"+query, "")}
-	return q, c.query(q.parameters(), q.decodeLabels, q.decodeUnknown)
+	return q, c.query(q.parameters(), q.decodeLabels, q.decodeOrder, q.decodeUnknown)
 }
 
 func TestDecodeList(t *testing.T) {
 	t.Parallel()
-	query := func(limit int, after video.Cursor, f video.Filter) listQuery { return listQuery{page{limit, after}, f} }
 	none := video.Cursor{}
+	query := func(limit int, after video.Cursor, f video.Filter) listQuery {
+		return listQuery{page: page{limit, after}, filter: f}
+	}
+	in := func(by video.Sort, ascending bool) listQuery {
+		return query(20, none, video.Filter{Order: video.Order{By: by, Ascending: ascending}})
+	}
+	byTitle := video.Cursor{Order: video.Order{By: video.ByTitle}, Key: "61", ID: testID}
 	tests := []struct {
 		name, query string
 		want        listQuery
@@ -108,7 +115,16 @@ func TestDecodeList(t *testing.T) {
 			Labels: []video.Label{{Key: "a", Value: ""}, {Key: "a.c", Value: "x y&"}, {Key: "b", Value: "1"}, {Key: "b", Value: "2"}}})},
 		{"words", "q=+Summer++B%C3%84R&sort=newest", query(20, none, video.Filter{Words: []string{"summer", "bär"}})},
 		{"no words", "q=+", query(20, none, video.Filter{Words: []string{}})},
-		{"the oldest first", "sort=oldest&status=fail", query(20, none, video.Filter{Status: video.Fail, OldestFirst: true})},
+		{"the oldest first", "sort=oldest&status=fail", query(20, none, video.Filter{Status: video.Fail, Order: video.Order{Ascending: true}})},
+		{"the oldest first, by another word", "sort=createdAt&order=asc", in(video.ByCreation, true)},
+		{"only a direction", "order=asc", in(video.ByCreation, true)},
+		{"the newest first", "sort=createdAt", in(video.ByCreation, false)},
+		{"titles", "sort=title", in(video.ByTitle, true)},
+		{"titles, the other way", "sort=title&order=desc&cursor=" + byTitle.String(), query(20, byTitle, video.Filter{Order: video.Order{By: video.ByTitle}})},
+		{"the longest first", "sort=duration", in(video.ByDuration, false)},
+		{"the shortest first", "order=asc&sort=duration", in(video.ByDuration, true)},
+		{"the largest first", "sort=size&order=desc", in(video.BySize, false)},
+		{"the largest of an album", "sort=size&metadata.album=a", query(20, none, video.Filter{Order: video.Order{By: video.BySize}, Labels: []video.Label{{Key: "album", Value: "a"}}})},
 		{"everything", "limit=7&status=fail&metadata.k=v&cursor=" + someCursor.String(), query(7, someCursor,
 			video.Filter{Status: video.Fail, Labels: []video.Label{{Key: "k", Value: "v"}}})},
 		{"private ones", "isPublic=false", query(20, none, video.Filter{Public: new(false)})},
@@ -120,7 +136,7 @@ func TestDecodeList(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got, err := decodedList(t, tt.query)
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(listQuery{}, page{})); err != nil || diff != "" {
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(listQuery{}, page{}), cmpopts.IgnoreFields(listQuery{}, "sort", "direction")); err != nil || diff != "" {
 				t.Errorf("%v; query (-want +got):\n%s", err, diff)
 			}
 		})
@@ -136,26 +152,32 @@ func TestListFaults(t *testing.T) {
 		"cursor=": {cursor}, "cursor=x": {cursor}, "cursor=" + testID: {cursor}, "cursor=" + someCursor.String() + "A": {cursor},
 		"cursor=a&cursor=b": {"cursor not_allowed"},
 		"status=":           {status}, "status=Ready": {status}, "status=ready,fail": {status}, "status=deleted": {status}, "status=ready&status=fail": {status},
-		strings.Repeat("metadata.k=v&", 11):   {"metadata out_of_range"},
-		"limit=0&cursor=x&status=x":           {limit, cursor, status},
-		"q=" + strings.Repeat("%C3%BC", 201):  {"q out_of_range"},
-		"q=a&q=b":                             {"q not_allowed"},
-		"sort=up":                             {"sort not_allowed"},
-		"sort=oldest&sort=oldest":             {"sort not_allowed"},
-		"sort=oldest&metadata.k=v":            {"sort not_allowed"},
-		"metadata=1":                          {"metadata not_allowed"},
-		"metadata[x":                          {"metadata[x not_allowed"},
-		"metadata%5Bx%5D=1&metadata.k=v":      {"metadata[x] not_allowed"},
-		"metadataX=1":                         {"metadataX not_allowed"},
-		"metadata.=1":                         {"metadata. not_allowed"},
-		"offset=3&Status=x&order=up&meta.a=1": {"Status not_allowed", "meta.a not_allowed", "offset not_allowed", "order not_allowed"},
-		"isPublic=1":                          {"isPublic not_allowed"},
-		"isPublic=":                           {"isPublic not_allowed"},
-		"createdAfter=yesterday":              {"createdAfter not_allowed"},
-		"createdBefore=2030-05-01":            {"createdBefore not_allowed"},
-		"createdBefore=":                      {"createdBefore not_allowed"},
-		"status=%zz":                          {" malformed_query"},
-		"limit=1;cursor=x":                    {" malformed_query"},
+		strings.Repeat("metadata.k=v&", 11):        {"metadata out_of_range"},
+		"limit=0&cursor=x&status=x":                {limit, cursor, status},
+		"q=" + strings.Repeat("%C3%BC", 201):       {"q out_of_range"},
+		"q=a&q=b":                                  {"q not_allowed"},
+		"sort=up":                                  {"sort not_allowed"},
+		"sort=oldest&sort=oldest":                  {"sort not_allowed"},
+		"order=up":                                 {"order not_allowed"},
+		"order=asc&order=asc":                      {"order not_allowed"},
+		"sort=oldest&order=desc":                   {"order not_allowed"},
+		"sort=newest&order=desc":                   {"order not_allowed"},
+		"sort=title&cursor=" + someCursor.String(): {cursor},
+		"order=asc&cursor=" + someCursor.String():  {cursor},
+		"cursor=" + video.Cursor{Order: video.Order{By: video.BySize}, Key: "1", ID: testID}.String(): {cursor},
+		"metadata=1":                           {"metadata not_allowed"},
+		"metadata[x":                           {"metadata[x not_allowed"},
+		"metadata%5Bx%5D=1&metadata.k=v":       {"metadata[x] not_allowed"},
+		"metadataX=1":                          {"metadataX not_allowed"},
+		"metadata.=1":                          {"metadata. not_allowed"},
+		"offset=3&Status=x&orders=up&meta.a=1": {"Status not_allowed", "meta.a not_allowed", "offset not_allowed", "orders not_allowed"},
+		"isPublic=1":                           {"isPublic not_allowed"},
+		"isPublic=":                            {"isPublic not_allowed"},
+		"createdAfter=yesterday":               {"createdAfter not_allowed"},
+		"createdBefore=2030-05-01":             {"createdBefore not_allowed"},
+		"createdBefore=":                       {"createdBefore not_allowed"},
+		"status=%zz":                           {" malformed_query"},
+		"limit=1;cursor=x":                     {" malformed_query"},
 		"status=x&" + strings.Repeat("metadata.a=1&", 10): {status},
 	}
 	r := newRig(t, Config{})

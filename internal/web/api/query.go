@@ -66,6 +66,9 @@ func (p *page) parameters(things, first string) []parameter {
 		cursorParameter(first, func(s string) []video.Fault {
 			var err error
 			p.after, err = video.ParseCursor("cursor", s)
+			if p.after.Order != (video.Order{}) {
+				return []video.Fault{wrongOrder()}
+			}
 			return faultsIn(err)
 		}),
 	}
@@ -85,6 +88,11 @@ func limitParameter(to *int, things string) parameter {
 			return nil
 		},
 	}
+}
+
+// wrongOrder is the fault of a cursor that was made for a list in another order.
+func wrongOrder() video.Fault {
+	return video.Fault{Field: "cursor", Code: "invalid_cursor", Message: "must be the nextCursor of a list in the same order"}
 }
 
 func cursorParameter(first string, decode func(string) []video.Fault) parameter {

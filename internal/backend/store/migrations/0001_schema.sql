@@ -56,6 +56,7 @@ CREATE TABLE video (
 	key_id            TEXT NOT NULL,    -- the API key that created it; may be gone
 	filename          TEXT NOT NULL,
 	title             TEXT NOT NULL,
+	title_key         TEXT NOT NULL,    -- what lists are ordered by: the title without case and accents, hexadecimal
 	content_type      TEXT NOT NULL,
 	is_public         BOOLEAN NOT NULL,
 	upscale           BOOLEAN NOT NULL,
@@ -74,7 +75,8 @@ CREATE TABLE video (
 	source_key        TEXT,             -- the object with the file that is transcoded
 	source_size       BIGINT,
 	source_etag       TEXT,
-	duration_us       BIGINT,
+	duration_us       BIGINT NOT NULL,  -- 0: not known
+	size_bytes        BIGINT NOT NULL,  -- of all its files
 	plan              TEXT,             -- how it is transcoded: JSON
 	warnings          TEXT,             -- about a video that is ready nevertheless: a JSON list
 	files             TEXT              -- published files that belong to no resolution: a JSON list
@@ -83,6 +85,11 @@ CREATE TABLE video (
 -- The list of a tenant's videos, and the same for one status. A page is a contiguous part of one of them.
 CREATE INDEX video_list ON video (tenant, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX video_list_by_status ON video (tenant, status, created_at, id) WHERE deleted_at IS NULL;
+
+-- The same list in other orders.
+CREATE INDEX video_list_by_title ON video (tenant, title_key, id) WHERE deleted_at IS NULL;
+CREATE INDEX video_list_by_duration ON video (tenant, duration_us, id) WHERE deleted_at IS NULL;
+CREATE INDEX video_list_by_size ON video (tenant, size_bytes, id) WHERE deleted_at IS NULL;
 
 -- What a search by words reads: names in the order of the list, without rows that have large plans. Also which are public.
 CREATE INDEX video_names ON video (tenant, created_at, id, filename, title, is_public) WHERE deleted_at IS NULL;

@@ -16,9 +16,9 @@ func oldestFirst(t *testing.T, st *store.Store) {
 	want, _ := whole(t, st, video.Filter{}, 100)
 	slices.Reverse(want)
 	for _, limit := range []int{1, 3, 7, 100} {
-		got, _ := whole(t, st, video.Filter{OldestFirst: true}, limit)
+		got, _ := whole(t, st, video.Filter{Order: video.Order{Ascending: true}}, limit)
 		wantIDs(t, got, nil, want...)
-		got, _ = whole(t, st, video.Filter{OldestFirst: true, Status: video.PendingUpload}, limit)
+		got, _ = whole(t, st, video.Filter{Order: video.Order{Ascending: true}, Status: video.PendingUpload}, limit)
 		wantIDs(t, got, nil, want...)
 	}
 }
@@ -46,7 +46,7 @@ func listOfNames(t *testing.T, st *store.Store) {
 			wantIDs(t, got, nil, want...)
 		}
 		slices.Reverse(want)
-		f.OldestFirst = true
+		f.Order.Ascending = true
 		got, _ := whole(t, st, f, 1)
 		wantIDs(t, got, nil, want...)
 	}
@@ -89,8 +89,9 @@ func listOfATime(t *testing.T, st *store.Store) {
 		[]func(*video.Filter){nil, func(f *video.Filter) { f.CreatedFrom = at(1000) }, func(f *video.Filter) { f.CreatedFrom = at(1001) }},
 		[]func(*video.Filter){nil, func(f *video.Filter) { f.CreatedBefore = at(4000) }, func(f *video.Filter) { f.CreatedBefore = at(4001) }},
 		[]func(*video.Filter){nil, func(f *video.Filter) { f.Words = []string{"summer"} }},
-		[]func(*video.Filter){nil, func(f *video.Filter) { f.Labels = []video.Label{{Key: "album", Value: "a"}} }, func(f *video.Filter) { f.OldestFirst = true }},
+		[]func(*video.Filter){nil, func(f *video.Filter) { f.Labels = []video.Label{{Key: "album", Value: "a"}} }},
 		[]func(*video.Filter){nil, func(f *video.Filter) { f.Status = video.PendingUpload }},
+		[]func(*video.Filter){nil, func(f *video.Filter) { f.Order.Ascending = true }},
 	) {
 		var want []video.ID
 		for _, id := range newest {
@@ -99,7 +100,7 @@ func listOfATime(t *testing.T, st *store.Store) {
 				want = append(want, id)
 			}
 		}
-		if f.OldestFirst {
+		if f.Order.Ascending {
 			slices.Reverse(want)
 		}
 		for _, limit := range []int{1, 3, 100} {

@@ -116,6 +116,7 @@ func read(t *testing.T, st *store.Store, id video.ID) video.Video {
 // wantVideo checks that the store holds exactly v.
 func wantVideo(t *testing.T, st *store.Store, v video.Video) {
 	t.Helper()
+	v.SizeBytes = v.Size()
 	if diff := cmp.Diff(v, read(t, st, v.ID)); diff != "" {
 		t.Errorf("video is not what was stored (-want +got):\n%s", diff)
 	}

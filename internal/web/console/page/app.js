@@ -4,7 +4,7 @@ import { request, whenUnauthorized } from "./api.js";
 import { Dock } from "./dock.js";
 import { button, confirmAction, el, problemBox } from "./dom.js";
 import { askOtherTabs, forgetEverywhere, forgetKey, key, may, setMe, useKey, whenArrived, whenForgotten, whoAmI } from "./key.js";
-import { Library } from "./list.js";
+import { Library, sorts } from "./list.js";
 import { SettingsPage } from "./settings.js";
 import { SystemPage } from "./system.js";
 import { UploadForm } from "./upload.js";
@@ -59,7 +59,8 @@ function go(query, replace) {
 function parse() {
   const [path, search = ""] = location.hash.replace(/^#/, "").split("?");
   const given = new URLSearchParams(search);
-  const query = { q: given.get("q") ?? "", status: given.get("status") ?? "", sort: given.get("sort") === "oldest" ? "oldest" : "" };
+  const sort = given.get("sort") ?? "";
+  const query = { q: given.get("q") ?? "", status: given.get("status") ?? "", sort: Object.hasOwn(sorts, sort) ? sort : "" };
   const [, id] = /^\/video\/([0-9A-Za-z-]+)$/.exec(path) ?? [];
   return { page: id ? "video" : ["/settings", "/system"].includes(path) ? path.slice(1) : "library", id, query };
 }

@@ -15,10 +15,19 @@ const typingPause = 250; // milliseconds
 // themselves before the user is asked.
 const maxShortPages = 5;
 
-// newer compares positions in the list: negative if a is newer than b.
-function newer(a, b) {
-  return new Date(b.createdAt) - new Date(a.createdAt) || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
-}
+// sorts are the orders of the list: their names for people, and how positions are compared as the server does it, which
+// goes on by the id in the same direction.
+export const sorts = {
+  "": ["Newest first", (a, b) => new Date(b.createdAt) - new Date(a.createdAt), -1],
+  oldest: ["Oldest first", (a, b) => new Date(a.createdAt) - new Date(b.createdAt), 1],
+  title: ["By title", (a, b) => compare(titleKey(a.title), titleKey(b.title)), 1],
+  duration: ["Longest first", (a, b) => (b.durationSeconds ?? 0) - (a.durationSeconds ?? 0), -1],
+  size: ["Largest first", (a, b) => b.sizeBytes - a.sizeBytes, -1],
+};
+
+const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+// titleKey is a title without case and accents.
+const titleKey = (title) => title.toUpperCase().toLowerCase().normalize("NFD").replace(/\p{Mn}/gu, "");
 
 // Library shows the videos of the key's tenant and keeps them up to date: what others
 // create, change and delete appears by itself.
@@ -40,7 +49,7 @@ export class Library {
   #search = el("input", { type: "search", id: "search", placeholder: "Search titles and file names", autocomplete: "off", spellcheck: "false", maxlength: 200, "aria-keyshortcuts": "/", title: "Press / to search" });
   #filter = el("select", { id: "filter" },
     el("option", { value: "" }, "All videos"), Object.entries(statuses).map(([value, text]) => el("option", { value }, text)));
-  #sort = el("select", { id: "sort" }, el("option", { value: "" }, "Newest first"), el("option", { value: "oldest" }, "Oldest first"));
+  #sort = el("select", { id: "sort" }, Object.entries(sorts).map(([value, [text]]) => el("option", { value }, text)));
   #items = el("ul", { class: "videos", "aria-labelledby": "list-title" });
   #more = button("Show more", () => this.#load(this.#cursor), { hidden: true });
   #note = el("div");
@@ -174,7 +183,7 @@ export class Library {
 
   #empty() {
     const { q, status } = this.#query;
-    if (q && this.#cursor) return el("p", { class: "empty" }, `Nothing found for “${q}” so far.`);
+    if (this.#cursor) return el("p", { class: "empty" }, q ? `Nothing found for “${q}” so far.` : "Nothing found so far.");
     if (q) return el("p", { class: "empty" }, `Nothing found for “${q}”${status ? ` among videos that are ${statuses[status]}` : ""}. `, el("a", { href: "#/" }, "Show all videos"));
     if (status) return el("p", { class: "empty" }, `No video is ${statuses[status]}. `, el("a", { href: "#/" }, "Show all videos"));
     return el("div", { class: "empty welcome" }, icon("film"),
@@ -195,14 +204,20 @@ export class Library {
       may("write") && el("p", { class: "actions" }, button("Upload a video", this.#upload, { class: "main" }))));
   }
 
-  #order = (a, b) => (this.#query.sort === "oldest" ? -newer(a, b) : newer(a, b));
+  // order compares positions in the list: negative if a comes before b.
+  #order = (a, b) => {
+    const [, by, direction] = sorts[this.#query.sort];
+    return by(a, b) || direction * compare(a.id, b.id);
+  };
 
-  // put shows a video at its place, or updates it.
+  // put shows a video at its place, or updates it. A change may be one of the place.
   #put(video) {
     const known = this.#cards.get(video.id);
-    if (known) return known.update(video);
+    const moves = known && this.#order(known.video, video) !== 0;
+    known?.update(video);
+    if (known && !moves) return;
     const next = [...this.#cards.values()].filter((card) => this.#order(video, card.video) < 0).toSorted((a, b) => this.#order(a.video, b.video))[0];
-    const card = new Card(video, may("write") || may("delete") ? (...args) => this.#bulk.picked(...args) : null);
+    const card = known ?? new Card(video, may("write") || may("delete") ? (...args) => this.#bulk.picked(...args) : null);
     this.#cards.set(video.id, card);
     this.#items.insertBefore(card.node, next?.node ?? null);
   }
