@@ -112,11 +112,9 @@ func (c *console) upload(file, name string, resolutions ...string) {
 // choose gives files to an input of the page.
 func (c *console) choose(input string, paths ...string) {
 	c.t.Helper()
-	var document struct{ Root struct{ NodeID int } }
-	c.tab.call("DOM.getDocument", nil, &document)
-	var node struct{ NodeID int }
-	c.tab.call("DOM.querySelector", map[string]any{"nodeId": document.Root.NodeID, "selector": input}, &node)
-	c.tab.call("DOM.setFileInputFiles", map[string]any{"nodeId": node.NodeID, "files": paths}, nil)
+	var found struct{ Result struct{ ObjectID string } }
+	c.tab.call("Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("document.querySelector(%q)", input)}, &found)
+	c.tab.call("DOM.setFileInputFiles", map[string]any{"objectId": found.Result.ObjectID, "files": paths}, nil)
 }
 
 // tick chooses resolutions in the upload form.

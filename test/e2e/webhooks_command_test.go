@@ -168,6 +168,7 @@ func describedWebhooks(s *server, d *description) {
 	d.ask(s, 200, "POST", delivery+"/report", id, map[string]any{"receipt": fetched[0].Receipt, "status": 200, "milliseconds": 3})
 	d.ask(s, 409, "POST", delivery+"/report", id, map[string]any{"receipt": fetched[0].Receipt, "status": 200})
 	d.ask(s, 200, "GET", one+"/deliveries", h.ID, nil)
+	d.ask(s, 200, "GET", delivery+"/message", id, nil)
 	d.ask(s, 202, "POST", delivery+"/replay", id, nil)
 	d.ask(s, 200, "PATCH", one, h.ID, map[string]any{"enabled": false})
 	d.ask(s, 409, "POST", one+"/test", h.ID, nil)

@@ -58,7 +58,7 @@ func TestCutOffVideos(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if w := plan.Warnings; (len(w) == 1) != tt.warned || tt.warned && (w[0].Code != video.Truncated || !strings.Contains(w[0].Message, " s; the part")) {
+			if w := plan.Warnings; (len(w) == 1) != tt.warned || tt.warned && (w[0].Code != video.Truncated || !strings.Contains(w[0].Message, " s; the video ends there.")) {
 				t.Errorf("warnings are %+v; want one: %v", w, tt.warned)
 			}
 			film := encodeAll(t, tools, job, plan)
