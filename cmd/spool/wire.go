@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
@@ -150,12 +152,23 @@ func (c *Config) buildHandlers(ctx context.Context, svc *service, p *parts, log 
 	if svc.firstKey, err = p.keys.Bootstrap(ctx, c.APIKey); err != nil {
 		return err
 	}
-	edge := api.New(api.Services{Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks, Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system}, api.Config{BaseURL: c.BaseURL, TrustedProxies: settings.Prefixes(c.TrustedProxies), RateLimit: c.RateLimit.PerSecond, CheapReads: c.RateLimit.Auto, Log: log})
+	limits := limit.New(playbackFiles())
+	edge := api.New(api.Services{Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks, Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system}, api.Config{BaseURL: c.BaseURL, TrustedProxies: settings.Prefixes(c.TrustedProxies), RateLimit: c.RateLimit.PerSecond, CheapReads: c.RateLimit.Auto, Limits: limits, Log: log})
 	m.WatchStreams(edge.OpenStreams)
 	m.WatchWebhooks(ctx, p.webhooks.OldestPending)
 	svc.follow, svc.interrupt = edge.PollStreams, p.leases.InterruptAll
-	svc.handler, err = newHandler(edge, p, c)
+	svc.handler, err = newHandler(edge, p, c, limits)
 	return err
+}
+
+// playbackFiles is how many files may be open for playback: half of what the process may open, so that
+// viewers never keep uploads, workers and the database from theirs.
+func playbackFiles() int64 {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return 512 // half of what every system allows
+	}
+	return int64(min(l.Cur, math.MaxInt32) / 2)
 }
 
 // confine builds the sandbox around ffmpeg, and looks from inside whether each of
@@ -201,10 +214,10 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 
 // newHandler is the route table: the API with its description, uploads and
 // playback, the console, and the pages for people.
-func newHandler(edge *api.API, p *parts, c *Config) (http.Handler, error) {
+func newHandler(edge *api.API, p *parts, c *Config, limits *limit.Limits) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
-	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Sendfile: delivery.Sendfile{
+	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Limits: limits, TrustedProxies: settings.Prefixes(c.TrustedProxies), Sendfile: delivery.Sendfile{
 		Header: c.SendfileHeader, Proxies: settings.Prefixes(c.SendfileProxies), Dir: filepath.Join(c.DataDir, datadir.Objects)}}
 	delivery.Register(mux, p.uploads, p.player, files)
 	partial, err := p.openResumable()

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"time"
 
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
 )
@@ -214,6 +215,14 @@ func (s *Segments) joinLast(least int64) {
 
 // List returns the segments in their order.
 func (s *Segments) List() []Segment { return s.list }
+
+// Length returns when the last segment ends.
+func (s *Segments) Length() time.Duration {
+	if len(s.list) == 0 {
+		return 0
+	}
+	return signedTicks(s.list[len(s.list)-1].End, uint32(s.Timescale))
+}
 
 // Range is a part of a file: the bytes From up to, but not including, To.
 type Range struct{ From, To int64 }

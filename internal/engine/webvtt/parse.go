@@ -3,6 +3,7 @@ package webvtt
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,7 +54,8 @@ func (p *parser) parse(text []byte) ([]Cue, error) {
 			p.at++
 		}
 		if p.at == len(p.lines) {
-			return p.cues, nil
+			err := p.thinOut()
+			return p.cues, err
 		}
 		if err := p.parseBlock(); err != nil {
 			return nil, err
@@ -151,7 +153,7 @@ func (p *parser) parseCue(at, to int) error {
 	if err != nil {
 		return p.leaveOut(err)
 	}
-	c := Cue{Start: start, End: end, Lines: lines}
+	c := Cue{Start: start, End: end, Lines: lines, line: at + 1}
 	if p.subrip {
 		c.Settings = subripPlace(p.lines[at+1 : to])
 	} else {
@@ -161,6 +163,34 @@ func (p *parser) parseCue(at, to int) error {
 		return nil
 	}
 	p.cues, p.size, p.dropped = append(p.cues, c), size, false
+	return nil
+}
+
+// thinOut sorts the cues, and refuses or leaves out those with which too much would be shown within a Window.
+// What is shown then was shown or began when the last of it began, so it is enough to look there.
+func (p *parser) thinOut() error {
+	sortByStart(p.cues)
+	var shown []Cue // in the window in which the next cue begins
+	size, window := 0, time.Duration(-1)
+	kept := p.cues[:0]
+	for _, c := range p.cues {
+		if w := c.Start / Window; w != window {
+			window, size = w, 0
+			shown = slices.DeleteFunc(shown, func(c Cue) bool { return c.End <= window*Window })
+			for _, c := range shown {
+				size += c.size()
+			}
+		}
+		if len(shown) == maxShown || size+c.size() > maxShownSize {
+			if p.forgiving {
+				continue
+			}
+			return syntaxError(c.line, "more than %d texts, or %d bytes of text, are shown within the %.0f seconds from %s",
+				maxShown, maxShownSize, Window.Seconds(), timestamp(window*Window))
+		}
+		shown, size, kept = append(shown, c), size+c.size(), append(kept, c)
+	}
+	p.cues = kept
 	return nil
 }
 

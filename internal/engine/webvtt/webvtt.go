@@ -21,13 +21,29 @@ const (
 	maxCues = 50_000
 	maxText = 16 << 10 // bytes of one cue
 	maxTime = 1000 * time.Hour
+	// maxShown and maxShownSize bound the texts within one Window, and with them the segments of HLS.
+	maxShown     = 1000
+	maxShownSize = 128 << 10
 )
+
+// Window is how long the stretches of time are in which not too much may be shown: the segments of HLS.
+const Window = 6 * time.Second
 
 // Cue is a text and when it is shown.
 type Cue struct {
 	Start, End time.Duration
 	Settings   string   // of WebVTT, checked; "" for the usual place
 	Lines      []string // with tags and entities of WebVTT, checked
+	line       int      // where it was read, counted from 1
+}
+
+// size is how many bytes the cue takes in a file.
+func (c Cue) size() int {
+	n := len("\n00:00:00.000 --> 00:00:00.000\n") + len(c.Settings) + 1
+	for _, line := range c.Lines {
+		n += len(line) + 1
+	}
+	return n
 }
 
 // Error says why a text could not be read.
@@ -61,7 +77,7 @@ func EncodeSegment(cues []Cue, from, to time.Duration) []byte {
 
 func encode(header string, cues []Cue) []byte {
 	cues = slices.Clone(cues)
-	slices.SortStableFunc(cues, func(a, b Cue) int { return int(a.Start/time.Millisecond - b.Start/time.Millisecond) })
+	sortByStart(cues)
 	var b bytes.Buffer
 	b.WriteString(header)
 	for _, c := range cues {
@@ -72,6 +88,10 @@ func encode(header string, cues []Cue) []byte {
 		b.WriteString("\n" + strings.Join(c.Lines, "\n") + "\n")
 	}
 	return b.Bytes()
+}
+
+func sortByStart(cues []Cue) {
+	slices.SortStableFunc(cues, func(a, b Cue) int { return int(a.Start/time.Millisecond - b.Start/time.Millisecond) })
 }
 
 func timestamp(d time.Duration) string {

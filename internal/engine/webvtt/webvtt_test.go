@@ -67,7 +67,7 @@ func TestFaultsNameTheirLine(t *testing.T) {
 	}
 	const good, bad = "1\n00:00:01,000 --> 00:00:02,000\na\n\n", "2\n00:00:04,000 --> 00:00:03,000\nb\n\nthe rest of b\n\n"
 	cues, err = ParseForgiving([]byte(good + bad + strings.ReplaceAll(good, "01,", "00,") + "the rest of a\n"))
-	if err != nil || len(cues) != 2 || len(cues[0].Lines) != 1 || len(cues[1].Lines) != 2 {
+	if err != nil || len(cues) != 2 || len(cues[0].Lines) != 2 || len(cues[1].Lines) != 1 { // in the order of time
 		t.Errorf("around a cue that makes no sense there are %v, %v", cues, err)
 	}
 }
@@ -182,5 +182,38 @@ func TestTagsWithoutAnEndAreFound(t *testing.T) {
 	}
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %v", took)
+	}
+}
+
+// Too much text at a time would make each of its segments expensive, for which no key is needed.
+func TestWhatIsShownAtATimeIsBounded(t *testing.T) {
+	t.Parallel()
+	many := func(n int, time, text string) string { return strings.Repeat(time+"\n"+text+"\n\n", n) }
+	const whole, first, second = "00:00.000 --> 10:00.000", "00:01.000 --> 00:02.000", "00:06.000 --> 00:07.000"
+	long := strings.Repeat("x", maxText)
+	for name, tt := range map[string]struct {
+		text string
+		kept int
+		line int // which is refused; 0: none
+	}{
+		"as many as may be":         {many(maxShown, first, "a") + many(maxShown, second, "b"), 2 * maxShown, 0},
+		"one too many":              {many(maxShown+1, first, "a"), maxShown, 3*maxShown + 3},
+		"one too many all the time": {many(maxShown, whole, "a") + many(1, second, "b"), maxShown, 3*maxShown + 3},
+		"all in one segment":        {many(maxShown, first, "a") + many(maxShown, "00:05.999 --> 00:06.000", "b"), maxShown, 3*maxShown + 3},
+		"long ones":                 {many(9, whole, long), 7, 3*7 + 3},
+		"long ones in turns":        {many(7, first, long) + many(7, second, long), 14, 0},
+	} {
+		text := []byte("WEBVTT\n\n" + tt.text)
+		_, err := Parse(text)
+		if e, ok := errors.AsType[*Error](err); ok != (tt.line > 0) || ok && (e.Line != tt.line || !strings.Contains(e.Reason, "shown within the 6 seconds from 00:00:0")) {
+			t.Errorf("%s: %v; want line %d to be refused", name, err, tt.line)
+		}
+		kept, err := ParseForgiving(text)
+		if err != nil || len(kept) != tt.kept {
+			t.Errorf("%s: %d texts are kept, %v; want %d", name, len(kept), err, tt.kept)
+		}
+		if size := len(EncodeSegment(kept, Window, 2*Window)); size > maxShownSize+100 {
+			t.Errorf("%s: a segment has %d bytes", name, size)
+		}
 	}
 }

@@ -19,9 +19,9 @@ type cachedText struct {
 }
 
 // captionsOf returns captions that are cached, or calls read: a player asks for each of their segments. The
-// cache does not know whether a file still exists: the caller has opened it.
+// cache does not know whether a file still exists: the caller has looked.
 func (p *Player) captionsOf(ctx context.Context, v textVersion, read func() ([]byte, error)) (*cachedText, error) {
-	return p.captions.Do(ctx, v, func() (*cachedText, int64, error) {
+	return costly(ctx, p.captions, v, func() (*cachedText, int64, error) {
 		text, err := read()
 		if err != nil {
 			return nil, 0, err

@@ -13,12 +13,15 @@ func TestCaptionsInUseAreReadOnce(t *testing.T) {
 	t.Parallel()
 	p := &Player{captions: cache.New[textVersion, *cachedText](textCacheSize)}
 	line := strings.Repeat("x", 10_000)
-	text := []byte("WEBVTT\n\n" + strings.Repeat("00:01.000 --> 00:02.000\n"+line+"\n\n", 100))
+	text := []byte("WEBVTT\n\n")
+	for n := range 100 {
+		text = fmt.Appendf(text, "%02d:%02d.000 --> %02[1]d:%02[2]d.500\n%s\n\n", n/10, n%10*6, line)
+	}
 	reads := 0
 	get := func(n int) {
 		t.Helper()
 		got, err := p.captionsOf(t.Context(), textVersion{fmt.Sprint(n), "e"}, func() ([]byte, error) { reads++; return text, nil })
-		if err != nil || len(got.cues) != 100 || got.end != 2*time.Second {
+		if err != nil || len(got.cues) != 100 || got.end != 9*time.Minute+54500*time.Millisecond {
 			t.Fatalf("%d: %v; captions of %v", n, err, got)
 		}
 	}

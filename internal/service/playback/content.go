@@ -2,6 +2,7 @@ package playback
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -16,14 +17,14 @@ import (
 // Content is a file that people play, open for reading.
 type Content interface {
 	io.ReadSeekCloser
-	// Info describes it; files of a stream have no key.
+	// Info describes it; files of a stream have no key, and may have an UnknownSize.
 	Info() blob.Info
 }
 
 // Grows reports whether a file belongs to a video that is still being encoded, and may say more the
 // next time.
 func Grows(c Content) bool {
-	d, ok := c.(document)
+	d, ok := c.(*document)
 	return ok && d.grows
 }
 
@@ -41,25 +42,63 @@ type Sender interface {
 	SendTo(w io.Writer, n int64) (int64, error)
 }
 
-// document is a file of a stream that is held in memory.
+// UnknownSize is the size of a file of a stream that is not made yet.
+const UnknownSize = -1
+
+// document is a file of a stream that is held in memory while it is read. It is made when it is read, or its
+// end is looked for, so a client that wants to know no more than its ETag costs little.
 type document struct {
-	*bytes.Reader
 	info  blob.Info
 	grows bool
 	early bool
+	text  *bytes.Reader // nil: not made yet
+	make  func(context.Context) ([]byte, error)
+	ctx   context.Context // of the request, for make
+	err   error           // why it could not be made
 }
 
-func newDocument(content []byte, modified time.Time) document {
+// newDocument returns a document of these bytes.
+func newDocument(content []byte, modified time.Time) *document {
 	sum := sha256.Sum256(content)
-	info := blob.Info{Size: int64(len(content)), ETag: hex.EncodeToString(sum[:16]), Modified: modified}
-	return document{Reader: bytes.NewReader(content), info: info}
+	d := &document{info: blob.Info{ETag: hex.EncodeToString(sum[:16]), Modified: modified}}
+	d.hold(content)
+	return d
 }
 
-func (d document) Info() blob.Info { return d.info }
+func (d *document) hold(content []byte) {
+	d.text, d.info.Size = bytes.NewReader(content), int64(len(content))
+}
 
-func (d document) Early() bool { return d.early }
+func (d *document) Info() blob.Info { return d.info }
 
-func (document) Close() error { return nil }
+func (d *document) Early() bool { return d.early }
+
+func (*document) Close() error { return nil }
+
+func (d *document) Read(b []byte) (int, error) {
+	if err := d.load(); err != nil {
+		return 0, err
+	}
+	return d.text.Read(b)
+}
+
+func (d *document) Seek(offset int64, whence int) (int64, error) {
+	if err := d.load(); err != nil {
+		return 0, err
+	}
+	return d.text.Seek(offset, whence)
+}
+
+func (d *document) load() error {
+	if d.text != nil || d.err != nil {
+		return d.err
+	}
+	content, err := d.make(d.ctx)
+	if d.err = err; err == nil {
+		d.hold(content)
+	}
+	return err
+}
 
 // mediaFile is where the media of a track are: a rendition file, or the pieces of one that is being
 // made.

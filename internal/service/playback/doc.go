@@ -11,7 +11,7 @@
 // The files of a stream are made when they are asked for, from the rendition files themselves. No
 // second copy of anything is stored, and videos published before there were streams have them too.
 // The movie box of a rendition file comes first; from its sample tables a segment's headers are made,
-// and the media bytes are read from the file as they are sent. The only state in memory is the index
+// and the media bytes are read from the file as they are sent. What is in memory is the index
 // of a rendition file under its key and ETag. It is never served without its
 // rendition file.
 //
@@ -21,6 +21,10 @@
 //
 // Neither playlists nor segments exist as objects in a bucket, so they are always served from this
 // process, also where rendition files are redirected to the storage.
+//
+// Playlists and the segments of captions are made for clients that read them, once for all, and kept in
+// memory for a while. Their ETags are versions of what they are made from. What a client makes the process
+// compute, and what it does not read, counts for its address (limit.Turn).
 //
 // # While a video is encoded
 //

@@ -21,7 +21,8 @@ import (
 // growingVideo is a video that can be played although it is still being encoded, at one moment.
 type growingVideo struct {
 	video.Video
-	steps []store.Step
+	steps   []store.Step
+	version version
 }
 
 // growing returns a video that can be played while it is encoded, or nil for any other video. It asks the
@@ -39,7 +40,8 @@ func (p *Player) growing(ctx context.Context, area objects.Area, id video.ID) (*
 	}
 	g, err := p.readGrowing(ctx, area, id)
 	if err == nil && g != nil {
-		p.encoding.remember(g, at, p.now())
+		g.version = at
+		p.encoding.remember(g, p.now())
 	}
 	return g, err
 }

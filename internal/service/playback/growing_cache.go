@@ -43,21 +43,20 @@ func newGrowingCaches() *growingCaches {
 
 // recentVideo is a video as it was read at one version, which changes with everything that can be played.
 type recentVideo struct {
-	video   *growingVideo
-	version version
-	readAt  time.Time
+	video  *growingVideo
+	readAt time.Time
 }
 
 // remember keeps what was read of a video. Its version must have been read before the video.
-func (c *growingCaches) remember(g *growingVideo, at version, now time.Time) {
-	c.videos.Put(g.ID, recentVideo{g, at, now}, 1)
+func (c *growingCaches) remember(g *growingVideo, now time.Time) {
+	c.videos.Put(g.ID, recentVideo{g, now}, 1)
 }
 
 // recentlyRead returns the video that was read within maxKnown, or nil if there was no such read or
 // version has changed since.
 func (c *growingCaches) recentlyRead(id video.ID, at version, now time.Time) *growingVideo {
 	r, ok := c.videos.Get(id)
-	if !ok || r.version != at || now.Sub(r.readAt).Abs() >= maxKnown {
+	if !ok || r.video.version != at || now.Sub(r.readAt).Abs() >= maxKnown {
 		return nil
 	}
 	return r.video

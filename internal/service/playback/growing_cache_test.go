@@ -148,8 +148,8 @@ func TestWhatIsKnownOfAGrowingVideo(t *testing.T) {
 	if all.recentlyRead("a", first, now) != nil {
 		t.Error("a video that nobody read is known")
 	}
-	g := &growingVideo{Video: video.Video{ID: "a"}}
-	all.remember(g, first, now)
+	g := &growingVideo{Video: video.Video{ID: "a"}, version: first}
+	all.remember(g, now)
 	later := first
 	later.Done++
 	for _, tt := range []struct {

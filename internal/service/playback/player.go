@@ -28,30 +28,32 @@ const indexCacheSize = 64 << 20
 
 // Player opens files for playback.
 type Player struct {
-	store    *store.Store
-	blobs    blob.Store
-	keys     *auth.SigningKeys
-	now      func() time.Time
-	redirect blob.Presigner                       // nil: files are served from here
-	local    bool                                 // the files are on this machine
-	indexes  *cache.Cache[string, versionedIndex] // by the file's key
-	reads    *semaphore.Weighted                  // of indexes
-	captions *cache.Cache[textVersion, *cachedText]
-	cuts     *cache.Cache[cutID, cut]
-	encoding *growingCaches                // videos that are played while they are encoded
-	seen     *cache.Cache[string, seenKey] // whether pictures of other formats exist
+	store     *store.Store
+	blobs     blob.Store
+	keys      *auth.SigningKeys
+	now       func() time.Time
+	redirect  blob.Presigner                       // nil: files are served from here
+	local     bool                                 // the files are on this machine
+	indexes   *cache.Cache[string, versionedIndex] // by the file's key
+	reads     *semaphore.Weighted                  // of indexes
+	captions  *cache.Cache[textVersion, *cachedText]
+	cuts      *cache.Cache[cutID, cut]
+	documents *cache.Cache[documentID, []byte]
+	encoding  *growingCaches                // videos that are played while they are encoded
+	seen      *cache.Cache[string, seenKey] // whether pictures of other formats exist
 }
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.
 func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now func() time.Time, redirect bool) *Player {
 	p := &Player{
 		store: s, blobs: blobs, keys: keys, now: now, local: blobs.Capabilities().Local,
-		indexes:  cache.New[string, versionedIndex](indexCacheSize),
-		reads:    semaphore.NewWeighted(int64(max(2, runtime.GOMAXPROCS(0)))),
-		captions: cache.New[textVersion, *cachedText](textCacheSize),
-		cuts:     cache.New[cutID, cut](cutCacheSize),
-		encoding: newGrowingCaches(),
-		seen:     cache.New[string, seenKey](seenCacheSize),
+		indexes:   cache.New[string, versionedIndex](indexCacheSize),
+		reads:     semaphore.NewWeighted(int64(max(2, runtime.GOMAXPROCS(0)))),
+		captions:  cache.New[textVersion, *cachedText](textCacheSize),
+		cuts:      cache.New[cutID, cut](cutCacheSize),
+		documents: cache.New[documentID, []byte](documentCacheSize),
+		encoding:  newGrowingCaches(),
+		seen:      cache.New[string, seenKey](seenCacheSize),
 	}
 	if redirect {
 		p.redirect = blobs.Capabilities().Presign
@@ -149,7 +151,11 @@ func (p *Player) Open(ctx context.Context, a Access, file string) (Content, erro
 	if err != nil {
 		return nil, err
 	}
-	if f, ok := stream.Parse(file); ok {
+	f, ok := stream.Parse(file)
+	if ok && f.Kind == stream.TextFile { // for DASH, which has captions as one file
+		file, ok = f.Track+".vtt", false
+	}
+	if ok {
 		return p.openStream(ctx, area, a.Video, f)
 	}
 	parsed, ok := objects.ParseFile(file)

@@ -3,6 +3,7 @@ package playback
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"time"
@@ -16,44 +17,89 @@ import (
 // database is not asked about videos that have only older ones.
 const recently = 15 * time.Minute
 
-// presentation returns what the list of renditions of a video tells: the rendition files and, while
-// some of them are being made, what is there of them.
-func (p *Player) presentation(ctx context.Context, area objects.Area, id video.ID) (stream.Presentation, error) {
+// sources are what the playlists of a video are made from, as the storage and the database list it.
+type sources struct {
+	files   []listedRendition
+	growing *growingVideo // nil: nothing is added to the files
+}
+
+// version changes with what the sources say.
+func (s sources) version() []string {
+	var all []string
+	for _, f := range s.files {
+		all = append(all, f.info.Key+" "+f.info.ETag)
+	}
+	slices.Sort(all) // a storage lists them in any order
+	if s.growing != nil {
+		all = append(all, fmt.Sprintf("%#v", s.growing.version))
+	}
+	return all
+}
+
+// sources lists the rendition files of a video and, while some of them are being made, what is there of them.
+func (p *Player) sources(ctx context.Context, area objects.Area, id video.ID) (sources, error) {
 	found, missing := p.listRenditions(ctx, area, id)
 	if missing != nil && video.KindOf(missing) != video.NotFound {
-		return stream.Presentation{}, missing
+		return sources{}, missing
 	}
 	if missing == nil && !slices.ContainsFunc(found, p.isRecent) {
-		return p.presentFiles(ctx, area, id)
+		return sources{files: found}, nil
 	}
 	g, err := p.growing(ctx, area, id)
 	switch {
 	case err != nil && (g != nil || missing != nil): // files alone can be told without the database
-		return stream.Presentation{}, err
+		return sources{}, err
 	case g == nil: // the first file may have been published since they were listed
-		return p.presentFiles(ctx, area, id)
+		found, err = p.listRenditions(ctx, area, id)
+		return sources{files: found}, err
 	}
-	files, err := p.readAll(ctx, found)
-	if err != nil {
-		return stream.Presentation{}, err
-	}
-	show, err := p.presentGrowing(ctx, g, files)
-	if err == nil && len(show.Video) == 0 { // all of it may have been published meanwhile
-		return p.presentFiles(ctx, area, id)
-	}
-	return show, err
+	return sources{files: found, growing: g}, nil
 }
 
 func (p *Player) isRecent(f listedRendition) bool {
 	return p.now().Sub(f.info.Modified).Abs() < recently
 }
 
-func (p *Player) presentFiles(ctx context.Context, area objects.Area, id video.ID) (stream.Presentation, error) {
-	all, err := p.renditions(ctx, area, id)
+// readSources reads the indexes of what was listed, and returns how they are presented.
+func (p *Player) readSources(ctx context.Context, area objects.Area, id video.ID, s sources) (present func() stream.Presentation, err error) {
+	files, err := p.readAll(ctx, s.files)
 	if err != nil {
-		return stream.Presentation{}, err
+		return nil, err
 	}
-	return stream.Present(all), nil
+	if s.growing != nil {
+		show, err := p.presentGrowing(ctx, s.growing, files)
+		if err != nil || len(show.Video) > 0 {
+			return func() stream.Presentation { return show }, err
+		}
+		if files, err = p.renditions(ctx, area, id); err != nil { // all of it may have been published meanwhile
+			return nil, err
+		}
+	}
+	if len(files) == 0 {
+		return nil, p.whyNoStream(ctx, area, id)
+	}
+	return func() stream.Presentation { return stream.Present(files) }, nil
+}
+
+// lengthOf returns how long a video is, as far as it is there.
+func (p *Player) lengthOf(ctx context.Context, area objects.Area, id video.ID) (time.Duration, error) {
+	s, err := p.sources(ctx, area, id)
+	if err != nil {
+		return 0, err
+	}
+	if s.growing == nil {
+		files, err := p.readAll(ctx, s.files)
+		length := time.Duration(0)
+		for _, f := range files {
+			length = max(length, f.Index.Video.Length())
+		}
+		return length, err
+	}
+	present, err := p.readSources(ctx, area, id, s)
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration(present().Micros()) * time.Microsecond, nil
 }
 
 // presentGrowing presents the tracks of files, and those that grow.

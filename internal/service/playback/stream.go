@@ -21,13 +21,77 @@ func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID,
 	if f.Kind == stream.Segment || f.Kind == stream.Frame {
 		return p.openSegment(ctx, area, id, f)
 	}
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	finding, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
+	d, err := p.findDocument(finding, area, id, f)
+	if err != nil {
+		return nil, err
+	}
+	d.ctx = ctx
+	return d, nil
+}
+
+// findDocument finds what a file of a stream is made from.
+func (p *Player) findDocument(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*document, error) {
 	switch f.Kind {
 	case stream.Master, stream.Manifest:
-		return p.openOverview(ctx, area, id, f.Kind)
-	case stream.TextPlaylist, stream.TextSegment, stream.TextFile:
-		return p.openText(ctx, area, id, f)
+		return p.findOverview(ctx, area, id, f)
+	case stream.TextPlaylist, stream.TextSegment:
+		return p.findText(ctx, area, id, f)
+	case stream.Init:
+		return p.openInit(ctx, area, id, f)
+	}
+	return p.findPlaylist(ctx, area, id, f)
+}
+
+// findOverview finds the list of renditions. It has no modification time: the deletion of a rendition
+// would not change it.
+func (p *Player) findOverview(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*document, error) {
+	s, err := p.sources(ctx, area, id)
+	if err != nil {
+		return nil, err
+	}
+	texts := p.textTracks(ctx, id)
+	from := []any{area.Prefix(id), s.version(), texts}
+	if f.Kind == stream.Manifest && s.growing != nil {
+		from = append(from, p.now().Unix()) // it tells the time
+	}
+	d := p.document(newDocumentID(f, from...), time.Time{}, func(ctx context.Context) (func() ([]byte, error), error) {
+		present, err := p.readSources(ctx, area, id, s)
+		return func() ([]byte, error) {
+			show := present()
+			show.Text = texts
+			if f.Kind == stream.Master {
+				return stream.MasterPlaylist(show), nil
+			}
+			return stream.DASHManifest(show)
+		}, err
+	})
+	d.grows = s.growing != nil
+	return d, nil
+}
+
+func (p *Player) openInit(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*document, error) {
+	file, track, err := p.openTrack(ctx, area, id, f.Track)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	d := newDocument(track.Init, file.Info().Modified)
+	_, d.early = file.(*growingFile)
+	return d, nil
+}
+
+// findPlaylist finds the playlist of a track. Where its rendition file is listed, the file is not opened.
+func (p *Player) findPlaylist(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*document, error) {
+	found, missing := p.listRenditions(ctx, area, id)
+	if missing != nil && video.KindOf(missing) != video.NotFound {
+		return nil, missing
+	}
+	for _, r := range found {
+		if r.track == f.Track {
+			return p.filePlaylist(area, id, f, found, r.info.Modified), nil
+		}
 	}
 	file, track, err := p.openTrack(ctx, area, id, f.Track)
 	if err != nil {
@@ -35,49 +99,61 @@ func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID,
 	}
 	defer file.Close()
 	growing, early := file.(*growingFile)
-	if f.Kind == stream.Init {
-		d := newDocument(track.Init, file.Info().Modified)
-		d.early = early
-		return d, nil
+	if early {
+		return p.growingPlaylist(f, growing, track), nil
 	}
-	t := stream.TrackOf(f.Track, track)
-	target, growth := stream.NewPresentation([]stream.Track{t}, nil).Target(), stream.Grown
-	if early && growing.more {
-		growth = stream.Growing
+	if missing != nil { // the file may have been published since they were listed
+		if found, err = p.listRenditions(ctx, area, id); err != nil {
+			return nil, err
+		}
 	}
-	if !early {
-		all, err := p.renditions(ctx, area, id) // target duration and type are the same in all playlists
+	return p.filePlaylist(area, id, f, found, file.Info().Modified), nil
+}
+
+// filePlaylist returns the playlist of a track of a rendition file. The target duration and the type are the
+// same in the playlists of all files.
+func (p *Player) filePlaylist(area objects.Area, id video.ID, f stream.File, found []listedRendition, modified time.Time) *document {
+	return p.document(newDocumentID(f, area.Prefix(id), sources{files: found}.version()), modified, func(ctx context.Context) (func() ([]byte, error), error) {
+		file, track, err := p.openFileTrack(ctx, area, id, f.Track)
 		if err != nil {
 			return nil, err
 		}
-		show := stream.Present(all)
-		target = max(target, show.Target()) // its own is longer if it is not listed there
-		growth = stream.GrowthOf(time.Duration(show.Micros())*time.Microsecond, false)
-	}
-	list := t.Playlist(target, growth)
-	if f.Kind == stream.FramesPlaylist {
-		list = t.FramesPlaylist(target, growth)
-	}
-	d := newDocument(list.Encode(), file.Info().Modified)
-	d.grows = early
-	return d, nil
+		defer file.Close()
+		all, err := p.renditions(ctx, area, id)
+		return func() ([]byte, error) {
+			t, show := stream.TrackOf(f.Track, track), stream.Present(all)
+			target := max(trackTarget(t), show.Target()) // its own is longer if it is not listed there
+			return playlistOf(f, t, target, stream.GrowthOf(time.Duration(show.Micros())*time.Microsecond, false)), nil
+		}, err
+	})
 }
 
-// openOverview makes the list of renditions. It has no modification time: the deletion of a
-// rendition would not change it.
-func (p *Player) openOverview(ctx context.Context, area objects.Area, id video.ID, k stream.Kind) (Content, error) {
-	show, err := p.presentation(ctx, area, id)
-	if err != nil {
-		return nil, err
+// growingPlaylist returns the playlist of a track that is being made.
+func (p *Player) growingPlaylist(f stream.File, of *growingFile, track *mp4.Segments) *document {
+	growth := stream.Grown
+	if of.more {
+		growth = stream.Growing
 	}
-	show.Text = p.textTracks(ctx, id)
-	text := stream.MasterPlaylist(show)
-	if k == stream.Manifest {
-		text, err = stream.DASHManifest(show)
+	d := p.document(newDocumentID(f, of.Info().ETag, growth), of.Info().Modified, func(context.Context) (func() ([]byte, error), error) {
+		return func() ([]byte, error) {
+			t := stream.TrackOf(f.Track, track)
+			return playlistOf(f, t, trackTarget(t), growth), nil
+		}, nil
+	})
+	d.grows = true
+	return d
+}
+
+// trackTarget is the target duration of a track alone.
+func trackTarget(t stream.Track) int {
+	return stream.NewPresentation([]stream.Track{t}, nil).Target()
+}
+
+func playlistOf(f stream.File, t stream.Track, target int, growth stream.Growth) []byte {
+	if f.Kind == stream.FramesPlaylist {
+		return t.FramesPlaylist(target, growth).Encode()
 	}
-	d := newDocument(text, time.Time{})
-	d.grows = show.Live != nil
-	return d, err
+	return t.Playlist(target, growth).Encode()
 }
 
 // openSegment returns a segment whose media are read from the rendition file as they are sent. The

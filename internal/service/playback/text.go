@@ -33,9 +33,64 @@ func (p *Player) textTracks(ctx context.Context, id video.ID) []stream.Text {
 // maxTextSegment is behind the last segment of text that a video can have.
 const maxTextSegment = int(1000 * time.Hour / stream.TextLength)
 
-// openText makes a file of a stream from the captions in one language, which are stored as one file.
-func (p *Player) openText(ctx context.Context, area objects.Area, id video.ID, f stream.File) (Content, error) {
-	file, err := p.blobs.Open(ctx, area.Prefix(id)+f.Track+".vtt")
+// findText finds a file of a stream that is made from the captions in one language, which are stored as one file.
+func (p *Player) findText(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*document, error) {
+	info, err := p.blobs.Stat(ctx, area.Prefix(id)+f.Track+".vtt")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noSuchFile()
+	}
+	if err != nil {
+		return nil, blob.ServiceError("find captions", err)
+	}
+	if f.Kind == stream.TextSegment {
+		return p.findTextSegment(ctx, area, id, f, info)
+	}
+	s, err := p.sources(ctx, area, id)
+	if err != nil {
+		return nil, err
+	}
+	d := p.document(newDocumentID(f, info.Key, s.version()), info.Modified, func(ctx context.Context) (func() ([]byte, error), error) {
+		present, err := p.readSources(ctx, area, id, s)
+		return func() ([]byte, error) {
+			show := present()
+			return stream.NewTextPlaylist(f.Track, show.Micros(), show.Target(), show.Live != nil).Encode(), nil
+		}, err
+	})
+	d.grows = s.growing != nil
+	return d, nil
+}
+
+// findTextSegment finds a segment of captions. There are segments up to the end of the video, as far as it is
+// there, and up to the end of the last text.
+func (p *Player) findTextSegment(ctx context.Context, area objects.Area, id video.ID, f stream.File, captions blob.Info) (*document, error) {
+	if f.Number >= maxTextSegment {
+		return nil, noSuchFile()
+	}
+	read := func(ctx context.Context) (*cachedText, error) {
+		return p.captionsOf(ctx, textVersion{captions.Key, captions.ETag}, func() ([]byte, error) { return p.readText(ctx, captions.Key) })
+	}
+	from := time.Duration(f.Number) * stream.TextLength
+	d := p.document(newDocumentID(f, captions.Key, captions.ETag), captions.Modified, func(ctx context.Context) (func() ([]byte, error), error) {
+		text, err := read(ctx)
+		return func() ([]byte, error) { return webvtt.EncodeSegment(text.cues, from, from+stream.TextLength), nil }, err
+	})
+	if d.info.Size != UnknownSize {
+		return d, nil
+	}
+	text, err := read(ctx)
+	if err != nil || from < text.end {
+		return d, err
+	}
+	length, err := p.lengthOf(ctx, area, id)
+	if err == nil && from >= length {
+		err = noSuchFile()
+	}
+	return d, err
+}
+
+// readText reads captions.
+func (p *Player) readText(ctx context.Context, key string) ([]byte, error) {
+	file, err := p.blobs.Open(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, noSuchFile()
 	}
@@ -43,51 +98,6 @@ func (p *Player) openText(ctx context.Context, area objects.Area, id video.ID, f
 		return nil, blob.ServiceError("open captions", err)
 	}
 	defer file.Close()
-	switch f.Kind {
-	case stream.TextFile:
-		text, err := readText(file)
-		if err != nil {
-			return nil, err
-		}
-		return newDocument(text, file.Info().Modified), nil
-	case stream.TextPlaylist:
-		show, err := p.presentation(ctx, area, id)
-		if err != nil {
-			return nil, err
-		}
-		d := newDocument(stream.NewTextPlaylist(f.Track, show.Micros(), show.Target(), show.Live != nil).Encode(), file.Info().Modified)
-		d.grows = show.Live != nil
-		return d, nil
-	}
-	return p.textSegment(ctx, area, id, f.Number, file)
-}
-
-// textSegment makes a segment from open captions. There are segments up to the end of the video, as far
-// as it is there, and up to the end of the last text.
-func (p *Player) textSegment(ctx context.Context, area objects.Area, id video.ID, n int, file blob.Object) (Content, error) {
-	if n >= maxTextSegment {
-		return nil, noSuchFile()
-	}
-	info := file.Info()
-	text, err := p.captionsOf(ctx, textVersion{info.Key, info.ETag}, func() ([]byte, error) { return readText(file) })
-	if err != nil {
-		return nil, err
-	}
-	from := time.Duration(n) * stream.TextLength
-	if from >= text.end {
-		show, err := p.presentation(ctx, area, id)
-		if err != nil {
-			return nil, err
-		}
-		if from >= time.Duration(show.Micros())*time.Microsecond {
-			return nil, noSuchFile()
-		}
-	}
-	return newDocument(webvtt.EncodeSegment(text.cues, from, from+stream.TextLength), info.Modified), nil
-}
-
-// readText reads open captions.
-func readText(file blob.Object) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(file, webvtt.MaxSize+1))
 	if err != nil {
 		return nil, blob.ServiceError("read captions", err)

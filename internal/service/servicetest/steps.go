@@ -3,6 +3,8 @@ package servicetest
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -189,10 +191,22 @@ func (r *Rig) BeginUpload(up catalog.Upload) {
 
 // OpenPublic opens a file of a public video, as a player does.
 func (s *Services) OpenPublic(ctx context.Context, id video.ID, file string) (playback.Content, error) {
-	return s.Player.Open(ctx, playback.Access{Video: id}, file)
+	return s.openWhole(ctx, playback.Access{Video: id}, file)
 }
 
 // OpenSigned opens a file of a private video for the holder of a signed address.
 func (s *Services) OpenSigned(ctx context.Context, token string, id video.ID, file string) (playback.Content, error) {
-	return s.Player.Open(ctx, playback.Access{Video: id, Token: token}, file)
+	return s.openWhole(ctx, playback.Access{Video: id, Token: token}, file)
+}
+
+// openWhole opens a file, and makes it if it is made for those who read it.
+func (s *Services) openWhole(ctx context.Context, a playback.Access, file string) (playback.Content, error) {
+	c, err := s.Player.Open(ctx, a, file)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Seek(0, io.SeekStart); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
 }

@@ -66,6 +66,7 @@ func TestSlowBodies(t *testing.T) {
 		if w.Header().Get("Retry-After") == "" {
 			t.Error("Retry-After is missing")
 		}
+		synctest.Wait() // until those who waited as long are refused, too: what cancel releases could still be theirs
 		cancel()
 		synctest.Wait()
 		if n := len(refused); n != 8 || <-refused != limit.Patience {

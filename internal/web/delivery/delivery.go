@@ -5,8 +5,10 @@ package delivery
 
 import (
 	"net/http"
+	"net/netip"
 	"time"
 
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
@@ -22,6 +24,10 @@ type Config struct {
 	CDN bool
 	// Purged says that the CDN is told of deletions, so that it may keep public files for longer.
 	Purged bool
+	// Limits are what the process shares out between clients; nil: limits of its own.
+	Limits *limit.Limits
+	// TrustedProxies are the peers whose X-Forwarded-For header names the client.
+	TrustedProxies []netip.Prefix
 	// Sendfile has proxies that ask for it send files themselves. The zero value does not.
 	Sendfile Sendfile
 }
@@ -42,14 +48,29 @@ func Register(mux *http.ServeMux, uploads *uploads.Service, player *playback.Pla
 	if config.Now == nil {
 		config.Now = time.Now
 	}
+	if config.Limits == nil {
+		config.Limits = limit.New(defaultFiles)
+	}
 	d := &delivery{uploads, player, config}
 	mux.HandleFunc("PUT /upload/{token}/{id}", d.upload)
 	mux.HandleFunc("OPTIONS /upload/{token}/{id}", preflight("PUT", "Content-Type"))
 
-	mux.HandleFunc("GET /v/{id}/{file}", d.playPublic)
-	mux.HandleFunc("GET /v/{token}/{id}/{file}", d.playSigned)
+	mux.HandleFunc("GET /v/{id}/{file}", d.inTurn(d.playPublic))
+	mux.HandleFunc("GET /v/{token}/{id}/{file}", d.inTurn(d.playSigned))
 	mux.HandleFunc("OPTIONS /v/{id}/{file}", preflight("GET, HEAD", playbackHeaders))
 	mux.HandleFunc("OPTIONS /v/{token}/{id}/{file}", preflight("GET, HEAD", playbackHeaders))
+}
+
+// defaultFiles is how many files may be open for playback if Config does not say.
+const defaultFiles = 1000
+
+// inTurn gives each request what its client may use of the process, until the answer is written.
+func (d *delivery) inTurn(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, turn := d.config.Limits.Begin(r.Context(), limit.Principal{Client: limit.ClientOf(r, d.config.TrustedProxies)})
+		defer turn.End()
+		next(w, r.WithContext(ctx))
+	}
 }
 
 // playbackHeaders are the request headers that a player in a browser may send.

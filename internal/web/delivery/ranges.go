@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -19,11 +20,20 @@ func serve(w http.ResponseWriter, r *http.Request, object playback.Content) {
 	info := object.Info()
 	r, kind := withRange(r, info.Size)
 	out := &refusalFilter{ResponseWriter: w}
-	http.ServeContent(out, r, "", info.Modified, object)
+	var content io.ReadSeeker = object
+	if r.Method == http.MethodHead && info.Size == playback.UnknownSize { // nothing is made to tell its size
+		out.unsized, content = true, new(bytes.Reader)
+		r.Header.Del("Range")
+	}
+	http.ServeContent(out, r, "", info.Modified, content)
 	switch out.refused {
+	case http.StatusInternalServerError:
+		_, err := content.Seek(0, io.SeekStart) // says once more why there is no content
+		problem.Write(w, r, err)
 	case http.StatusRequestedRangeNotSatisfiable:
-		w.Header().Set("Content-Range", fmt.Sprintf("bytes */%d", info.Size))
-		problem.Write(w, r, kind.refusal(info.Size))
+		size := object.Info().Size
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes */%d", size))
+		problem.Write(w, r, kind.refusal(size))
 	case http.StatusPreconditionFailed:
 		problem.Write(w, r, &video.Error{Kind: video.PreconditionFailed, Code: "precondition_failed", Msg: "The file is not the one that the request's conditions name."})
 	}
@@ -59,13 +69,16 @@ func withRange(r *http.Request, size int64) (*http.Request, rangeKind) {
 }
 
 // normalizeRange returns the simplest equivalent of a Range header for content of
-// size bytes.
+// size bytes; less than 0: not known.
 func normalizeRange(header string, size int64) (string, rangeKind) {
 	unit, set, _ := strings.Cut(header, "=")
 	if !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
 		return "", whole
 	}
 	unsatisfiable := fmt.Sprintf("bytes=%d-", size)
+	if size < 0 { // not known
+		unsatisfiable = fmt.Sprintf("bytes=%d-", math.MaxInt64)
+	}
 	var plain string
 	count := 0
 	for spec := range strings.SplitSeq(set, ",") {
@@ -116,20 +129,25 @@ func (k rangeKind) refusal(size int64) error {
 	return &video.Error{Kind: video.RangeUnsatisfiable, Code: "range_not_satisfiable", Msg: fmt.Sprintf("The file has %d bytes; the range asked for lies outside of it.", size)}
 }
 
-// refusalFilter suppresses the error responses (412 and 416) of http.ServeContent, so
+// refusalFilter suppresses the error responses (412, 416 and 500) of http.ServeContent, so
 // that a problem can be sent instead.
 type refusalFilter struct {
 	http.ResponseWriter
-	refused int // the suppressed status, or 0
+	refused int  // the suppressed status, or 0
+	unsized bool // the size of the content is not known
 }
 
 // Unwrap lets http.ResponseController reach the writer below.
 func (f *refusalFilter) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 
 func (f *refusalFilter) WriteHeader(status int) {
-	if status == http.StatusRequestedRangeNotSatisfiable || status == http.StatusPreconditionFailed {
+	switch status {
+	case http.StatusRequestedRangeNotSatisfiable, http.StatusPreconditionFailed, http.StatusInternalServerError:
 		f.refused = status
 		return
+	}
+	if f.unsized {
+		f.Header().Del("Content-Length")
 	}
 	f.ResponseWriter.WriteHeader(status)
 }

@@ -123,3 +123,31 @@ func FuzzRange(f *testing.F) {
 		}
 	})
 }
+
+// A playlist is made for clients that read it. Others learn its ETag, and its size once it is there.
+func TestAPlaylistThatIsNotMadeYet(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, makeRendition(t), Config{})
+	path := r.public("720p.m3u8")
+	head := r.do("HEAD", path, "Range", "bytes=0-1")
+	etag := head.Header().Get("ETag")
+	if _, sized := head.Header()["Content-Length"]; head.Code != 200 || sized || etag == "" || head.Header().Get("Content-Type") != "application/vnd.apple.mpegurl" {
+		t.Errorf("HEAD is answered %d with %v; want the headers of the playlist, but for its size", head.Code, head.Header())
+	}
+	if w := r.do("GET", path, "If-None-Match", etag); w.Code != 304 || w.Body.Len() > 0 {
+		t.Errorf("GET of the same version is answered %d with %d bytes", w.Code, w.Body.Len())
+	}
+	if w := r.do("GET", path, "Range", "bytes=9999999-"); w.Code != 416 {
+		t.Errorf("GET of what lies behind the end is answered %d", w.Code)
+	}
+	whole := r.do("GET", path)
+	if whole.Code != 200 || whole.Header().Get("ETag") != etag || !strings.HasPrefix(whole.Body.String(), "#EXTM3U") {
+		t.Errorf("GET is answered %d %v %q", whole.Code, whole.Header(), whole.Body)
+	}
+	if w := r.do("HEAD", path); w.Header().Get("Content-Length") != whole.Header().Get("Content-Length") {
+		t.Errorf("HEAD of what is made says %q bytes", w.Header().Get("Content-Length"))
+	}
+	r.addFile("720p.mp4", makeRendition(t)[:2000])
+	w := r.do("GET", path)
+	wantProblem(t, w.Code, w.Header(), w.Body, 500, "internal")
+}
