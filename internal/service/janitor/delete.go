@@ -93,10 +93,9 @@ func (d *Deleter) markDeleted(ctx context.Context, id video.ID) error {
 		if err := tx.MarkDeleted(ctx, id, d.cleaner.now()); err != nil {
 			return err
 		}
-		if err := tx.RequestLease(ctx, id); err != nil {
+		if err := d.leases.Interrupt(ctx, tx, id); err != nil {
 			return err
 		}
-		tx.OnCommit(func() { d.leases.Interrupt(id) })
 		return d.passes.Cancel(ctx, tx, id, pipeline.AfterDeletion)
 	})
 }

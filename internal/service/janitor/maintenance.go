@@ -12,6 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/system"
+	"github.com/spool-video/spool/internal/service/uploads"
 )
 
 const (
@@ -122,7 +123,7 @@ func (m *Maintenance) sweep(ctx context.Context) {
 	if err := m.Catalog.RemoveExpiredRecords(ctx); err != nil {
 		m.Log.WarnContext(ctx, "could not remove expired idempotency records", "err", err)
 	}
-	if err := m.Store.Leases().RemoveExpired(ctx); err != nil {
+	if err := uploads.RemoveExpiredLeases(ctx, m.Store); err != nil {
 		m.Log.WarnContext(ctx, "could not remove expired upload leases", "err", err)
 	}
 	r, err := m.Cleaner.Sweep(ctx)

@@ -26,12 +26,13 @@ const (
 	retryLease     = 200 * time.Millisecond
 )
 
-// leaseRows are the leases in the database.
+// leaseRows are storedLeases. Tests of the clock replace them.
 type leaseRows interface {
-	Shared() bool
-	Take(ctx context.Context, lease store.Lease, ttl time.Duration) (mine bool, err error)
-	Renew(ctx context.Context, process string, ttl time.Duration) (requested map[store.Lease]bool, err error)
-	Drop(ctx context.Context, lease store.Lease) error
+	shared() bool
+	take(ctx context.Context, l leaseRow, ttl time.Duration) (mine bool, err error)
+	hold(ctx context.Context, tx *store.Tx, l leaseRow) (bool, error)
+	renew(ctx context.Context, process string, ttl time.Duration) (requested map[leaseRow]bool, err error)
+	drop(ctx context.Context, l leaseRow) error
 }
 
 // Leases let one request at a time in the whole fleet write to the upload of a video. Within this process
@@ -50,7 +51,7 @@ type Leases struct {
 
 // holder is the request that has a lease, or waits for it.
 type holder struct {
-	lease store.Lease
+	lease leaseRow
 	put   bool          // the request is a PUT, which cannot be resumed
 	since time.Time     // zero: the lease is not taken yet
 	lost  bool          // another process may have the lease
@@ -68,7 +69,7 @@ type Lease struct {
 
 // NewLeases returns the leases of this process.
 func NewLeases(s *store.Store, log *slog.Logger) *Leases {
-	return &Leases{rows: s.Leases(), log: log, process: uuid.NewString(), held: map[video.ID]*holder{}}
+	return &Leases{rows: storedLeases{s}, log: log, process: uuid.NewString(), held: map[video.ID]*holder{}}
 }
 
 // Acquire makes the caller the only one who writes to the upload of a video, until it releases the
@@ -88,7 +89,7 @@ func (l *Leases) acquirePut(ctx context.Context, id video.ID, stop func()) (Leas
 func (l *Leases) acquire(ctx context.Context, h *holder, id video.ID, stop func()) (Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
 	defer cancel()
-	h.lease = store.Lease{Video: id, Token: uuid.Must(uuid.NewV7()).String(), Process: l.process}
+	h.lease = leaseRow{video: id, token: uuid.Must(uuid.NewV7()).String(), process: l.process}
 	h.ended = make(chan struct{})
 	h.stop = sync.OnceFunc(func() { panics.Log(ctx, l.log, "a request panicked when it was asked to stop", stop) })
 	if err := l.waitForProcess(ctx, h); err != nil {
@@ -101,14 +102,14 @@ func (l *Leases) acquire(ctx context.Context, h *holder, id video.ID, stop func(
 	release := func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTTL)
 		defer cancel()
-		if err := l.rows.Drop(ctx, h.lease); err != nil {
+		if err := l.rows.drop(ctx, h.lease); err != nil {
 			l.log.WarnContext(ctx, "could not release the lease of an upload; it expires in a few seconds", "video", id, "err", err)
 		}
 		l.releaseHolder(h)
 	}
 	return Lease{
 		Release: release, Valid: func() bool { return l.valid(h) },
-		Hold: func(ctx context.Context, tx *store.Tx) (bool, error) { return tx.HoldLease(ctx, h.lease) },
+		Hold: func(ctx context.Context, tx *store.Tx) (bool, error) { return l.rows.hold(ctx, tx, h.lease) },
 	}, nil
 }
 
@@ -117,7 +118,7 @@ func (l *Leases) acquire(ctx context.Context, h *holder, id video.ID, stop func(
 func (l *Leases) valid(h *holder) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.rows.Shared() || !h.lost && (time.Since(l.renewed) < leaseTrust || time.Since(h.since) < leaseTrust)
+	return !l.rows.shared() || !h.lost && (time.Since(l.renewed) < leaseTrust || time.Since(h.since) < leaseTrust)
 }
 
 func locked() error {
@@ -128,9 +129,9 @@ func locked() error {
 func (l *Leases) waitForProcess(ctx context.Context, h *holder) error {
 	for {
 		l.mu.Lock()
-		other := l.held[h.lease.Video]
+		other := l.held[h.lease.video]
 		if other == nil {
-			l.held[h.lease.Video] = h
+			l.held[h.lease.video] = h
 			l.mu.Unlock()
 			return nil
 		}
@@ -146,13 +147,19 @@ func (l *Leases) waitForProcess(ctx context.Context, h *holder) error {
 
 func (l *Leases) releaseHolder(h *holder) {
 	l.mu.Lock()
-	delete(l.held, h.lease.Video)
+	delete(l.held, h.lease.video)
 	l.mu.Unlock()
 	close(h.ended)
 }
 
-// Interrupt asks the request of this process that writes to an upload to end, if there is one.
-func (l *Leases) Interrupt(id video.ID) {
+// Interrupt asks the request that writes to an upload to end, if there is one, when tx has committed.
+func (l *Leases) Interrupt(ctx context.Context, tx *store.Tx, id video.ID) error {
+	tx.OnCommit(func() { l.interrupt(id) })
+	return requestLease(ctx, tx, id)
+}
+
+// interrupt does so in this process.
+func (l *Leases) interrupt(id video.ID) {
 	l.mu.Lock()
 	h := l.held[id]
 	l.mu.Unlock()
@@ -177,7 +184,7 @@ func (l *Leases) InterruptAll() {
 func (l *Leases) acquireRow(ctx context.Context, h *holder) error {
 	for {
 		asked := time.Now()
-		mine, err := l.rows.Take(ctx, h.lease, leaseTTL)
+		mine, err := l.rows.take(ctx, h.lease, leaseTTL)
 		if mine {
 			l.startRenewing(h, asked)
 			return nil
@@ -200,7 +207,7 @@ func (l *Leases) startRenewing(h *holder, taken time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h.since = taken
-	if !l.renewing && l.rows.Shared() {
+	if !l.renewing && l.rows.shared() {
 		l.renewing, l.renewed = true, taken
 		go l.renewAll()
 	}
@@ -234,15 +241,15 @@ func (l *Leases) renew(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, renewEvery)
 	defer cancel()
 	asked := time.Now()
-	requested, err := l.rows.Renew(ctx, l.process, leaseTTL)
+	requested, err := l.rows.renew(ctx, l.process, leaseTTL)
 	for _, orphan := range l.review(asked, requested, err) {
-		_ = l.rows.Drop(ctx, orphan) // the next time, if not now
+		_ = l.rows.drop(ctx, orphan) // the next time, if not now
 	}
 }
 
 // review checks every holder after a renewal. It returns leases that no request has: the answer to
 // taking or dropping them was lost.
-func (l *Leases) review(asked time.Time, requested map[store.Lease]bool, err error) (orphans []store.Lease) {
+func (l *Leases) review(asked time.Time, requested map[leaseRow]bool, err error) (orphans []leaseRow) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil {
@@ -261,7 +268,7 @@ func (l *Leases) review(asked time.Time, requested map[store.Lease]bool, err err
 		}
 	}
 	for lease := range requested {
-		if h := l.held[lease.Video]; h == nil || h.lease != lease {
+		if h := l.held[lease.video]; h == nil || h.lease != lease {
 			orphans = append(orphans, lease)
 		}
 	}

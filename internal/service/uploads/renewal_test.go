@@ -17,28 +17,30 @@ import (
 
 // fakeRows is a database that gives every lease to everybody, and shows the calls of Renew to a test.
 type fakeRows struct {
-	mu    sync.Mutex
-	held  map[store.Lease]bool
-	renew func(ctx context.Context)
+	mu      sync.Mutex
+	held    map[leaseRow]bool
+	renewed func(ctx context.Context)
 }
 
-func (f *fakeRows) Shared() bool { return true }
+func (f *fakeRows) shared() bool { return true }
 
-func (f *fakeRows) Take(_ context.Context, lease store.Lease, _ time.Duration) (bool, error) {
+func (f *fakeRows) hold(context.Context, *store.Tx, leaseRow) (bool, error) { return true, nil }
+
+func (f *fakeRows) take(_ context.Context, lease leaseRow, _ time.Duration) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.held[lease] = false
 	return true, nil
 }
 
-func (f *fakeRows) Renew(ctx context.Context, _ string, _ time.Duration) (map[store.Lease]bool, error) {
+func (f *fakeRows) renew(ctx context.Context, _ string, _ time.Duration) (map[leaseRow]bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.renew(ctx)
+	f.renewed(ctx)
 	return maps.Clone(f.held), nil
 }
 
-func (f *fakeRows) Drop(_ context.Context, lease store.Lease) error {
+func (f *fakeRows) drop(_ context.Context, lease leaseRow) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.held, lease)
@@ -51,7 +53,7 @@ func withLeases(t *testing.T, renew func(context.Context), f func(t *testing.T, 
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		l := NewLeases(nil, slog.New(slog.NewTextHandler(&log, nil)))
-		l.rows = &fakeRows{held: map[store.Lease]bool{}, renew: renew}
+		l.rows = &fakeRows{held: map[leaseRow]bool{}, renewed: renew}
 		f(t, l, &log)
 		time.Sleep(2 * renewEvery) // so that the renewals find nothing to do any more, and end
 	})
