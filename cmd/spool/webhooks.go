@@ -26,12 +26,11 @@ func (p *parts) buildWebhooks(c *Config, emergency *diskspace.Emergency, log *sl
 	if err != nil {
 		return err
 	}
-	config := webhook.Config{RetryFactor: webhookRetryFactor()}
+	config := webhook.Config{RetryFactor: webhookRetryFactor(), Tried: m.WebhookTried, Log: log}
 	if c.DatabaseURL == "" {
 		config.Space, config.Release = p.createSpace(c), emergency.Release
 	}
-	p.webhooks = webhook.New(p.store, p.queue, guard, api.WebhookBody, config, p.clock.Now, m.WebhookTried)
-	p.dispatcher = webhook.NewDispatcher(p.webhooks, config, log)
+	p.webhooks = webhook.New(p.store, p.queue, guard, api.WebhookBody, p.clock.Now, config)
 	return nil
 }
 
@@ -49,7 +48,7 @@ func requestsAtOnce() int {
 func (p *parts) network(ctx context.Context, t queue.Task) error {
 	switch {
 	case t.Kind == queue.Deliver || t.Kind == queue.CleanUp:
-		return p.dispatcher.Handle(ctx, t)
+		return p.webhooks.Handle(ctx, t)
 	case p.purger != nil:
 		return p.purger.Handle(ctx, t)
 	}
@@ -58,7 +57,7 @@ func (p *parts) network(ctx context.Context, t queue.Task) error {
 
 // removeOldEvents removes old events of webhooks until ctx ends.
 func (p *parts) removeOldEvents(ctx context.Context) {
-	if p.dispatcher != nil {
-		p.dispatcher.Run(ctx)
+	if p.webhooks != nil {
+		p.webhooks.Run(ctx)
 	}
 }

@@ -531,7 +531,7 @@ func webhooksOf(t *testing.T, st *store.Store, q queue.Queue) *webhook.Service {
 	t.Helper()
 	guard, err := outbound.NewGuard()
 	must(t, err)
-	return webhook.New(st, q, guard, nil, webhook.Config{}, time.Now, func(webhook.Outcome, time.Duration) {})
+	return webhook.New(st, q, guard, nil, time.Now, webhook.Config{})
 }
 
 func TestWebhooksOfACopyAreDisabled(t *testing.T) {

@@ -58,10 +58,10 @@ func (r recorder) cleanUpLater(ctx context.Context, tx *store.Tx, tenant video.T
 
 // cleanUp handles the tasks of cleanUpLater: it ends what was still to be delivered to a disabled webhook, or removes
 // the log of a deleted one.
-func (d *Dispatcher) cleanUp(ctx context.Context, t queue.Task) error {
+func (s *Service) cleanUp(ctx context.Context, t queue.Task) error {
 	webhook, _, _ := strings.Cut(t.ID, "/")
 	for more := true; more; {
-		err := d.store.InTx(ctx, func(tx *store.Tx) (err error) {
+		err := s.store.InTx(ctx, func(tx *store.Tx) (err error) {
 			more, err = cleanUpStep(ctx, tx, webhook, stepSize)
 			return err
 		})
@@ -107,11 +107,11 @@ func removeDeliveries(ctx context.Context, tx *store.Tx, webhook string, limit i
 }
 
 // prune removes now and then what is too old for the log, until ctx ends.
-func (d *Dispatcher) prune(ctx context.Context) {
+func (s *Service) prune(ctx context.Context) {
 	every := time.NewTicker(pruneEvery)
 	defer every.Stop()
 	for ctx.Err() == nil {
-		panics.Log(ctx, d.log, "removing old events panicked", func() { d.removeOld(ctx) })
+		panics.Log(ctx, s.log, "removing old events panicked", func() { s.removeOld(ctx) })
 		select {
 		case <-every.C:
 		case <-ctx.Done():
@@ -120,16 +120,16 @@ func (d *Dispatcher) prune(ctx context.Context) {
 }
 
 // removeOld is done by one process of the fleet.
-func (d *Dispatcher) removeOld(ctx context.Context) {
-	mine, err := d.store.AcquireRunOnce(ctx, "webhook log", pruneEvery, d.now())
+func (s *Service) removeOld(ctx context.Context) {
+	mine, err := s.store.AcquireRunOnce(ctx, "webhook log", pruneEvery, s.now())
 	for more := mine; more && err == nil && ctx.Err() == nil; {
-		err = d.store.InTx(ctx, func(tx *store.Tx) (err error) {
-			more, err = removeOld(ctx, tx, d.now().Add(-Keep), stepSize)
+		err = s.store.InTx(ctx, func(tx *store.Tx) (err error) {
+			more, err = removeOld(ctx, tx, s.now().Add(-Keep), stepSize)
 			return err
 		})
 	}
 	if err != nil && ctx.Err() == nil {
-		d.log.WarnContext(ctx, "could not remove old events of webhooks", "err", err)
+		s.log.WarnContext(ctx, "could not remove old events of webhooks", "err", err)
 	}
 }
 

@@ -43,7 +43,7 @@ func (s *Service) Fetch(ctx context.Context, by auth.Actor, id string, limit int
 	if err != nil || len(claimed) == 0 {
 		return nil, err
 	}
-	all, err := s.sign.load(ctx, claimed, now)
+	all, err := s.load(ctx, claimed, now)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Service) Fetch(ctx context.Context, by auth.Actor, id string, limit int
 		if o.obstacle() != "" {
 			continue // it was deleted or disabled this moment
 		}
-		m, err := s.sign.message(o, now)
+		m, err := s.message(o, now)
 		if err != nil { // this one alone has failed
 			if err := s.conclude(ctx, o.delivery, attemptRow{At: now.UTC().Truncate(time.Millisecond), Error: unwritable}); err != nil {
 				return nil, err
@@ -86,7 +86,7 @@ func (s *Service) Report(ctx context.Context, by auth.Actor, delivery, receipt s
 // conclude records a try of a delivery that was fetched.
 func (s *Service) conclude(ctx context.Context, d deliveryRow, a attemptRow) error {
 	c, outcome := s.plan.conclude(d, a)
-	if err := s.store.InTx(ctx, func(tx *store.Tx) error { return s.rows.record.conclude(ctx, tx, c) }); err != nil {
+	if err := s.store.InTx(ctx, func(tx *store.Tx) error { return s.record.conclude(ctx, tx, c) }); err != nil {
 		return err
 	}
 	s.tried(outcome, -1) // how long it took is what a client says

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -41,7 +40,6 @@ type lab struct {
 	queue  queue.Queue
 	*webhook.Service
 	by     auth.Actor
-	config webhook.Config
 	counts counts
 }
 
@@ -123,7 +121,7 @@ func newLab(t testing.TB, c webhook.Config, st *store.Store, err error) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lab{t: t, store: st, places: 64, config: c, by: auth.Actor{Tenant: video.DefaultTenant, Scopes: auth.Scopes}}
+	l := &lab{t: t, store: st, places: 64, by: auth.Actor{Tenant: video.DefaultTenant, Scopes: auth.Scopes}}
 	if st.Pool() == nil {
 		l.queue = local.New(st.Writer(), local.Options{Read: st.Reader()})
 	} else {
@@ -131,19 +129,19 @@ func newLab(t testing.TB, c webhook.Config, st *store.Store, err error) *lab {
 		l.must(err)
 	}
 	webhook.Record(st, l.queue)
-	l.Service = webhook.New(st, l.queue, guard, api.WebhookBody, c, time.Now, l.counts.add)
+	c.Tried = l.counts.add
+	l.Service = webhook.New(st, l.queue, guard, api.WebhookBody, time.Now, c)
 	return l
 }
 
-// run starts a dispatcher, once, and returns what stops it.
+// run starts to deliver, once, and returns what stops it.
 func (l *lab) run() (stop func()) {
-	d := webhook.NewDispatcher(l.Service, l.config, slog.New(slog.DiscardHandler))
-	l.must(l.queue.Start(l.t.Context(), map[queue.Lane]queue.Pool{queue.NetworkLane: {Places: l.places, Handle: d.Handle}}))
+	l.must(l.queue.Start(l.t.Context(), map[queue.Lane]queue.Pool{queue.NetworkLane: {Places: l.places, Handle: l.Handle}}))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		d.Run(ctx)
+		l.Run(ctx)
 	}()
 	stop = sync.OnceFunc(func() {
 		cancel()

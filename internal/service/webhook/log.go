@@ -89,7 +89,7 @@ func (s *Service) Delivery(ctx context.Context, by auth.Actor, id string) (Deliv
 	if !kept {
 		return Delivery{}, nil, deliveryNotFound() // both are removed at the same age
 	}
-	body, err := s.sign.bodyOf(e)
+	body, err := s.bodyOf(e)
 	return viewDelivery(d), body, err
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -45,12 +44,6 @@ const (
 
 const secretPrefix = "whsec_"
 
-// signer turns deliveries into messages.
-type signer struct {
-	store *store.Store
-	body  Body
-}
-
 // outgoing is a delivery with all that is needed to send it. What was deleted meanwhile is nil or empty.
 type outgoing struct {
 	delivery deliveryRow
@@ -60,7 +53,7 @@ type outgoing struct {
 }
 
 // load loads what deliveries need, with three queries for all of them.
-func (s signer) load(ctx context.Context, all []deliveryRow, now time.Time) ([]outgoing, error) {
+func (s *Service) load(ctx context.Context, all []deliveryRow, now time.Time) ([]outgoing, error) {
 	hookIDs, eventIDs := make([]string, len(all)), make([]string, len(all))
 	for i, d := range all {
 		hookIDs[i], eventIDs[i] = d.Webhook, d.Event
@@ -104,7 +97,7 @@ func (o outgoing) obstacle() string {
 }
 
 // message writes and signs what is sent now.
-func (s signer) message(o outgoing, now time.Time) (Message, error) {
+func (s *Service) message(o outgoing, now time.Time) (Message, error) {
 	body, err := s.bodyOf(*o.event)
 	if err != nil {
 		return Message{}, err
@@ -121,7 +114,7 @@ func (s signer) message(o outgoing, now time.Time) (Message, error) {
 }
 
 // bodyOf writes what the message of an event says.
-func (s signer) bodyOf(e eventRow) ([]byte, error) {
+func (s *Service) bodyOf(e eventRow) ([]byte, error) {
 	if e.Damaged != nil {
 		return nil, e.Damaged
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -77,25 +78,55 @@ type Changes struct {
 
 // Service is the webhooks of all tenants.
 type Service struct {
-	store *store.Store
-	rows  rows
-	guard *outbound.Guard
-	sign  signer
-	now   func() time.Time
-	plan  schedule
-	tried func(Outcome, time.Duration)
-	space func(context.Context) error
-	// release gives up disk space that is held for deletions; nil: no space is held.
+	rows
+	guard   *outbound.Guard
+	client  *outbound.Client
+	body    Body
+	plan    schedule
+	now     func() time.Time
+	log     *slog.Logger
+	tried   func(Outcome, time.Duration)
+	space   func(context.Context) error
 	release func() bool
 }
 
-// New returns the webhooks of a database, whose deliveries are tasks of q. body writes the messages. tried is called
-// after each try to deliver an event, with how long it took; -1: that is not known.
-func New(s *store.Store, q queue.Queue, g *outbound.Guard, body Body, c Config, now func() time.Time, tried func(Outcome, time.Duration)) *Service {
+// Config is what an operator may choose, and what a process has for it.
+type Config struct {
+	// RetryFactor shortens the pauses before further tries, for tests; 0: 1.
+	RetryFactor float64
+	// Timeout is for one try; 0: 15 s.
+	Timeout time.Duration
+	// Space returns an error while the disk has no space for more than what has to be recorded; nil: the
+	// database is on another disk.
+	Space func(context.Context) error
+	// Release gives up disk space that is held for what gets the service out of a full disk, and reports
+	// whether there was any; nil: no space is held.
+	Release func() bool
+	// Tried is called after each try to deliver an event, with how long it took; -1: that is not known. nil: nothing is.
+	Tried func(Outcome, time.Duration)
+	// Log gets what goes wrong here; nil: nothing does.
+	Log *slog.Logger
+}
+
+// New returns the webhooks of a database, whose deliveries are tasks of q. body writes the messages.
+func New(s *store.Store, q queue.Queue, g *outbound.Guard, body Body, now func() time.Time, c Config) *Service {
+	if c.Timeout == 0 {
+		c.Timeout = tryTimeout
+	}
 	if c.Space == nil {
 		c.Space = func(context.Context) error { return nil }
 	}
-	return &Service{store: s, rows: rows{s, recorder{q}}, guard: g, sign: signer{store: s, body: body}, now: now, plan: newSchedule(c.RetryFactor), tried: tried, space: c.Space, release: c.Release}
+	if c.Tried == nil {
+		c.Tried = func(Outcome, time.Duration) {}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{
+		rows: rows{s, recorder{q}}, guard: g, body: body, plan: newSchedule(c.RetryFactor), now: now, log: c.Log,
+		tried: c.Tried, space: c.Space, release: c.Release,
+		client: outbound.NewClient(g, outbound.Options{Timeout: c.Timeout, MaxBody: maxResponse, IdleConns: 256}),
+	}
 }
 
 // Create registers a webhook and returns it with its secret, which is told this once.

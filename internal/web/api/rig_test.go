@@ -39,7 +39,7 @@ func newRig(t *testing.T, c Config, options ...func(*servicetest.Config)) *rig {
 	r := &rig{Rig: servicetest.New(t, options...)}
 	guard, err := outbound.NewGuard()
 	r.Must(err)
-	r.webhooks = webhook.New(r.Store, r.Queue, guard, WebhookBody, webhook.Config{}, r.Now, func(webhook.Outcome, time.Duration) {})
+	r.webhooks = webhook.New(r.Store, r.Queue, guard, WebhookBody, r.Now, webhook.Config{})
 	disk := func() (system.Disk, error) { return system.Disk{Free: 1 << 30, Size: 1 << 40}, nil }
 	r.api = New(Services{
 		Keys: r.Keys, Catalog: r.Catalog, Uploads: r.Uploads, Deleter: r.Deleter, Tenants: r.Tenants, Webhooks: r.webhooks,
