@@ -21,6 +21,7 @@ import (
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/webhook"
+	"github.com/spool-video/spool/internal/web/api"
 )
 
 // services are the services of package service, each for one actor.
@@ -42,10 +43,9 @@ type services struct {
 	deleter     *janitor.Deleter
 	maintenance *janitor.Maintenance
 	system      *system.Service
-	webhooks    *webhook.Service    // nil in a worker
-	dispatcher  *webhook.Dispatcher // nil in a worker
-	purges      *cdn.Recorder       // nil unless a CDN is to be told of deletions
-	purger      *cdn.Sender         // the same
+	webhooks    *webhook.Service // nil in a worker
+	purges      *cdn.Recorder    // nil unless a CDN is to be told of deletions
+	purger      *cdn.Sender      // the same
 }
 
 // buildServices builds the services on the database, the queue and the storage, and marks the storage
@@ -103,6 +103,14 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 			"If it is a copy and the original is still in use, stop this process now: each deletes the files of the other. Give the copy a storage_url of its own, with a copy of the files (docs/database.md)")
 	}
 	return marker.Write(ctx)
+}
+
+// forAPI returns the services that the API calls.
+func (p *parts) forAPI() api.Services {
+	return api.Services{
+		Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks,
+		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system,
+	}
 }
 
 func (c *Config) uploadConfig() uploads.Config {

@@ -22,7 +22,6 @@ import (
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/metrics"
-	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/settings"
 	"github.com/spool-video/spool/internal/video"
@@ -153,7 +152,10 @@ func (c *Config) buildHandlers(ctx context.Context, svc *service, p *parts, log 
 		return err
 	}
 	limits := limit.New(playbackFiles())
-	edge := api.New(api.Services{Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks, Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system}, api.Config{BaseURL: c.BaseURL, TrustedProxies: settings.Prefixes(c.TrustedProxies), RateLimit: c.RateLimit.PerSecond, CheapReads: c.RateLimit.Auto, Limits: limits, Log: log})
+	edge := api.New(p.forAPI(), api.Config{
+		BaseURL: c.BaseURL, TrustedProxies: settings.Prefixes(c.TrustedProxies), RateLimit: c.RateLimit.PerSecond, CheapReads: c.RateLimit.Auto,
+		Limits: limits, Log: log,
+	})
 	m.WatchStreams(edge.OpenStreams)
 	m.WatchWebhooks(ctx, p.webhooks.OldestPending)
 	svc.follow, svc.interrupt = edge.PollStreams, p.leases.InterruptAll

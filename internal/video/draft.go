@@ -22,24 +22,6 @@ const (
 	maxCodecs        = 10       // names, duplicates included
 )
 
-// Draft is a request for a new video.
-type Draft struct {
-	Filename    string
-	Resolutions []Name
-	IsPublic    bool
-	Thumbnails  []float64       // timestamps in seconds
-	Metadata    json.RawMessage // a JSON object, or nil
-	Upscale     *bool           // nil: the server's default
-	Key         string          // the request's Idempotency-Key; may be empty
-	// Title may be empty. Idempotency records hold a digest of the draft, so a field that is new
-	// leaves no trace where it is not used.
-	Title string `json:",omitempty"`
-	// SourceURL is where the file is fetched from; nil: a client uploads it.
-	SourceURL *string `json:",omitempty"`
-	// Codecs may be nil: the server's default.
-	Codecs []Codec `json:",omitempty"`
-}
-
 // checkFilename returns what is wrong with a file name.
 func checkFilename(s string) []Fault {
 	if n := utf8.RuneCountInString(s); n < 1 || n > MaxFilename {
@@ -178,18 +160,6 @@ func CheckKey(s string) []Fault {
 func (d *Draft) Check() []Fault {
 	return slices.Concat(checkFilename(d.Filename), checkResolutions(d.Resolutions),
 		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs))
-}
-
-// Video returns the video that d asks for, as far as the client decides.
-func (d *Draft) Video() Video {
-	v := Video{
-		Filename: d.Filename, Title: TitleOf(d.Title, d.Filename), IsPublic: d.IsPublic, Metadata: d.Metadata,
-		Thumbnails: d.Thumbnails, Codecs: WithoutH264(d.Codecs), Imported: d.SourceURL != nil,
-	}
-	if d.Upscale != nil {
-		v.Upscale = *d.Upscale
-	}
-	return v
 }
 
 // Edit is a change of what a client says about its video. What is nil stays as it is.

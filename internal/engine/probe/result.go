@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -19,6 +20,23 @@ const (
 	maxAbout  = 4 * maxValue // bytes that describe all streams
 	maxDepth  = 100          // of lists in lists; the decoder keeps all of them in memory
 )
+
+// dispositions are what a file may say of the purpose of a stream, as far as it
+// is noted.
+var dispositions = []string{
+	"default", "dub", "original", "comment", "lyrics", "forced", "hearing_impaired", "visual_impaired", "attached_pic", "captions", "descriptions",
+}
+
+// entries are what ffprobe is asked for: what the types below have room for.
+var entries = []string{
+	"packet=codec_type,stream_index,pts,dts,duration,size,pos,flags", "packet_side_data=side_data_type",
+	"stream=index,codec_type,codec_name,codec_tag_string,width,height,pix_fmt,sample_aspect_ratio,field_order," +
+		"color_range,color_space,color_transfer,color_primaries,avg_frame_rate,time_base,bit_rate,channels,nb_frames",
+	"stream_disposition=" + strings.Join(dispositions, ","),
+	"stream_tags=language,title",
+	"stream_side_data=side_data_type,rotation,dv_profile,dv_bl_signal_compatibility_id",
+	"format=format_name,start_time,duration",
+}
 
 // Result is what ffprobe told about a file.
 type Result struct {

@@ -94,7 +94,7 @@ func (s *Service) Put(ctx context.Context, by auth.Actor, id video.ID, u Upload)
 		}
 		if replaced = ""; had && old.Name != f.Name {
 			replaced, v.Files = old.Name, v.WithoutFile(old.Name)
-			if err := s.purges.Captions(ctx, tx, v, old.Name); err != nil {
+			if err := s.purges.File(ctx, tx, v, cdn.CaptionsRemoved, old.Name); err != nil {
 				return err
 			}
 		}
@@ -140,7 +140,7 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, langua
 		if gone, has = v.CaptionsIn(language); !has {
 			return &video.Error{Kind: video.NotFound, Code: "captions_not_found", Msg: "The video has no captions in this language."}
 		}
-		if err := s.purges.Captions(ctx, tx, v, gone.Name); err != nil {
+		if err := s.purges.File(ctx, tx, v, cdn.CaptionsRemoved, gone.Name); err != nil {
 			return err
 		}
 		return tx.SetFindings(ctx, id, store.Findings{Files: v.WithoutFile(gone.Name)})

@@ -75,9 +75,9 @@ func (r *Recorder) Resolution(ctx context.Context, tx *store.Tx, of video.ID, id
 	return nil
 }
 
-// Captions records that a text was removed.
-func (r *Recorder) Captions(ctx context.Context, tx *store.Tx, v video.Video, file string) error {
-	return r.record(ctx, tx, v, CaptionsRemoved, append(listedFiles(file), stream.MasterFile, stream.ManifestFile))
+// File records that a file which a video listed was removed, with the playlists that name it.
+func (r *Recorder) File(ctx context.Context, tx *store.Tx, v video.Video, why Reason, name string) error {
+	return r.record(ctx, tx, v, why, append(listedFiles(name), stream.MasterFile, stream.ManifestFile))
 }
 
 // sharedFiles are the files of a stream that belong to no single resolution. The audio is read
