@@ -171,6 +171,7 @@ func (q *Queue) result(ctx context.Context, job *river.Job[args], a *attempts.At
 	q.count(a, err)
 	if err == nil {
 		q.complete(ctx, job)
+		q.backOff(ctx, nil)
 		return nil
 	}
 	pause := a.Pause(err)
@@ -235,9 +236,10 @@ func (q *Queue) complete(ctx context.Context, job *river.Job[args]) {
 }
 
 // backOff keeps the place of a task for a while that failed because of this machine, so that healthy ones
-// get the next tasks.
+// get the next tasks. Any other end of a task shows that the machine is well again.
 func (q *Queue) backOff(ctx context.Context, err error) {
 	if !errors.Is(err, queue.ErrWorkerUnhealthy) {
+		q.unhealthy.Store(0)
 		return
 	}
 	select {
