@@ -18,29 +18,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/spool-video/spool/internal/limit"
-	"github.com/spool-video/spool/internal/service/auth"
-	"github.com/spool-video/spool/internal/service/captions"
-	"github.com/spool-video/spool/internal/service/catalog"
-	"github.com/spool-video/spool/internal/service/janitor"
-	"github.com/spool-video/spool/internal/service/system"
-	"github.com/spool-video/spool/internal/service/tenants"
-	"github.com/spool-video/spool/internal/service/uploads"
-	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/web/problem"
 )
-
-// Services are what the API calls.
-type Services struct {
-	Keys     *auth.Keys
-	Catalog  *catalog.Catalog
-	Uploads  *uploads.Service
-	Deleter  *janitor.Deleter
-	Tenants  *tenants.Service
-	Webhooks *webhook.Service
-	Tokens   *auth.Tokens
-	Captions *captions.Service
-	System   *system.Service
-}
 
 // Config holds the settings.
 type Config struct {
@@ -95,27 +74,6 @@ func New(services Services, config Config) *API {
 	nameEnums(t.doc)
 	a.spec = sync.OnceValues(func() ([]byte, error) { return writeSpec(t.doc) }) // when somebody asks: few do
 	return a
-}
-
-// group is the operations of one feature. It is declared in a file of its own, which registers and describes them.
-type group interface{ register(*table) }
-
-// groups are all operations of the API.
-func (a *API) groups() []group {
-	s := &a.services
-	return []group{
-		videoRoutes{s.Catalog, s.Uploads, s.Deleter},
-		listRoutes{s.Catalog},
-		eventRoutes{s.Catalog, a.subscribers},
-		tokenRoutes{s.Tokens},
-		newReportRoutes(s.Catalog),
-		resolutionRoutes{s.Catalog, s.Deleter},
-		captionRoutes{s.Captions, s.Catalog},
-		tenantRoutes{s.Tenants},
-		systemRoutes{s.System},
-		webhookRoutes{s.Webhooks},
-		keyRoutes{s.Keys, s.Uploads},
-	}
 }
 
 // InFrontOf serves everything below /api and passes the rest to next. It must not be

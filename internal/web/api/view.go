@@ -11,37 +11,6 @@ import (
 // The types of this package that have JSON tags are the wire format. Fields may be added, but not
 // removed, renamed or given another meaning.
 
-// videoView answers both get requests. A feature adds a part to it, which is declared in the feature's own file.
-// Parts are exported because huma ignores embedded types that are not.
-type videoView struct {
-	ID video.ID `json:"id" format:"uuid"`
-	VideoBasics[resolutionView]
-	VideoURLs
-	VideoFiles
-	VideoCaptions
-	VideoDetails
-}
-
-func viewPlayback(p catalog.PlaybackInfo) videoView {
-	out := videoView{
-		ID:            p.Video.ID,
-		VideoBasics:   viewVideoBasics[resolutionView](p.Video),
-		VideoURLs:     viewVideoURLs(p.URLs),
-		VideoFiles:    viewVideoFiles(p.URLs.Files),
-		VideoCaptions: viewVideoCaptions(p.URLs.Files),
-		VideoDetails:  viewVideoDetails(p.State),
-	}
-	for _, r := range p.Resolutions {
-		to := p.URLs.Resolutions[r.Name]
-		out.Resolutions = append(out.Resolutions, named[resolutionView]{r.Name, resolutionView{
-			ID: r.ID, Status: r.Status, VideoURL: to.Rendition,
-			ThumbnailImageURLs: append([]string{}, to.Thumbnails...), // never null
-			ResolutionDetails:  viewResolutionDetails(r, to.Rendition, to.Variants),
-		}})
-	}
-	return out
-}
-
 // VideoURLs are the URLs of a video for players and for people.
 type VideoURLs struct {
 	HLSURL   string `json:"hlsUrl,omitempty" format:"uri" doc:"For adaptive streaming: an HLS playlist of the resolutions that are ready. Answers 404 not_ready until one is."`

@@ -36,9 +36,6 @@ type state struct {
 // Percent is the progress as people read it.
 func (s state) Percent() int { return int(s.Progress * 100) }
 
-// storyboardFile is the name of the file with the pictures above the time line.
-const storyboardFile = "storyboard.vtt"
-
 func stateOf(info catalog.PlaybackInfo) state {
 	v := info.Video
 	s := state{
@@ -50,7 +47,7 @@ func stateOf(info catalog.PlaybackInfo) state {
 		switch f.Name {
 		case video.PosterFile:
 			s.Poster = urlIfMade(v, f)
-		case storyboardFile:
+		case video.StoryboardFile:
 			s.Storyboard = urlIfMade(v, f)
 		}
 	}

@@ -1,0 +1,81 @@
+package api
+
+import (
+	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/captions"
+	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/janitor"
+	"github.com/spool-video/spool/internal/service/system"
+	"github.com/spool-video/spool/internal/service/tenants"
+	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/service/webhook"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// This file is where the API learns of a feature: its service, its operations and its part of a read. The rest is in
+// the feature's own file.
+
+// Services are what the API calls.
+type Services struct {
+	Keys     *auth.Keys
+	Catalog  *catalog.Catalog
+	Uploads  *uploads.Service
+	Deleter  *janitor.Deleter
+	Tenants  *tenants.Service
+	Webhooks *webhook.Service
+	Tokens   *auth.Tokens
+	Captions *captions.Service
+	System   *system.Service
+}
+
+// group is the operations of one feature. It is declared in a file of its own, which registers and describes them.
+type group interface{ register(*table) }
+
+// groups are all operations of the API.
+func (a *API) groups() []group {
+	s := &a.services
+	return []group{
+		videoRoutes{s.Catalog, s.Uploads, s.Deleter},
+		listRoutes{s.Catalog},
+		eventRoutes{s.Catalog, a.subscribers},
+		tokenRoutes{s.Tokens},
+		newReportRoutes(s.Catalog),
+		resolutionRoutes{s.Catalog, s.Deleter},
+		captionRoutes{s.Captions, s.Catalog},
+		tenantRoutes{s.Tenants},
+		systemRoutes{s.System},
+		webhookRoutes{s.Webhooks},
+		keyRoutes{s.Keys, s.Uploads},
+	}
+}
+
+// videoView answers both get requests. A feature adds a part to it, which is declared in the feature's own file.
+// Parts are exported because huma ignores embedded types that are not.
+type videoView struct {
+	ID video.ID `json:"id" format:"uuid"`
+	VideoBasics[resolutionView]
+	VideoURLs
+	VideoFiles
+	VideoCaptions
+	VideoDetails
+}
+
+func viewPlayback(p catalog.PlaybackInfo) videoView {
+	out := videoView{
+		ID:            p.Video.ID,
+		VideoBasics:   viewVideoBasics[resolutionView](p.Video),
+		VideoURLs:     viewVideoURLs(p.URLs),
+		VideoFiles:    viewVideoFiles(p.URLs.Files),
+		VideoCaptions: viewVideoCaptions(p.URLs.Files),
+		VideoDetails:  viewVideoDetails(p.State),
+	}
+	for _, r := range p.Resolutions {
+		to := p.URLs.Resolutions[r.Name]
+		out.Resolutions = append(out.Resolutions, named[resolutionView]{r.Name, resolutionView{
+			ID: r.ID, Status: r.Status, VideoURL: to.Rendition,
+			ThumbnailImageURLs: append([]string{}, to.Thumbnails...), // never null
+			ResolutionDetails:  viewResolutionDetails(r, to.Rendition, to.Variants),
+		}})
+	}
+	return out
+}
