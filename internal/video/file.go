@@ -38,6 +38,13 @@ func (v *Video) File(name string) (File, bool) {
 	return File{}, false
 }
 
+// HasLike reports whether the video lists a file for the same use as f: captions in one language, or files of one kind.
+func (v *Video) HasLike(f File) bool {
+	return slices.ContainsFunc(v.Files, func(o File) bool {
+		return o.Language == f.Language && (o.Kind == f.Kind || o.IsCaptions() && f.IsCaptions())
+	})
+}
+
 // WithoutFile returns the list of v without the file of a name.
 func (v *Video) WithoutFile(name string) []File {
 	// A list that became empty is a list, too.

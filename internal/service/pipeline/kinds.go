@@ -147,7 +147,7 @@ var kinds = []Kind{
 		Name: queue.Captions, Priority: always(audioPriority),
 		Numbers: func(v video.Video) (int, int) {
 			made := slices.ContainsFunc(v.Resolutions, func(r video.Resolution) bool { return r.Status == video.Ready })
-			return 0, countIf((len(v.Plan.TextTracks()) > 0 || v.Plan.MayHaveClosedCaptions()) && !made)
+			return 0, countIf(v.Plan.MayHaveText() && !made)
 		},
 		Weight: func(p *video.Plan, _ int) float64 { return 0.01 * p.Duration.Seconds() },
 		Reads:  wholeSource, Writes: estimated(func(v video.Video, _ int) int64 { return int64((1 + len(v.Plan.TextTracks())) * captionsSize) }),

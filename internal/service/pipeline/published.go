@@ -27,11 +27,11 @@ func (t *Tasks) PublishFiles(ctx context.Context, task queue.Task, files []NewFi
 	return t.publishFiles(ctx, task, files, func(video.Video, video.File) bool { return true })
 }
 
-// PublishCaptions is PublishFiles of captions, but leaves alone what a client has uploaded.
-func (t *Tasks) PublishCaptions(ctx context.Context, task queue.Task, files []NewFile) error {
+// PublishMissing is PublishFiles without the files for whose use the video has one already: what a client has
+// uploaded stays.
+func (t *Tasks) PublishMissing(ctx context.Context, task queue.Task, files []NewFile) error {
 	return t.publishFiles(ctx, task, files, func(v video.Video, f video.File) bool {
-		_, has := v.CaptionsIn(f.Language)
-		return !has
+		return !v.HasLike(f)
 	})
 }
 
