@@ -79,9 +79,9 @@ func testRetryAside(l *lab) {
 func testRetryOrder(l *lab) {
 	l.start(1)
 	l.enqueue(task(queue.Encode, 0), task(queue.Encode, 1), task(queue.Encode, 2))
-	l.next(task(queue.Encode, 0)).end <- queue.RetryAfter(10*time.Millisecond, errTask)
+	l.next(task(queue.Encode, 0)).end <- queue.RetryAfter(time.Second, errTask)
 	second := l.next(task(queue.Encode, 1))
-	time.Sleep(2 * time.Second) // the first is due now
+	time.Sleep(3 * time.Second) // the first is due now
 	second.end <- nil
 	l.nextAttempt(task(queue.Encode, 0), 2).end <- nil
 	l.next(task(queue.Encode, 2)).end <- nil
