@@ -3,7 +3,7 @@
 //
 //	c, err := client.New("https://video.example.com", os.Getenv("SPOOL_API_KEY"))
 //	…
-//	v, err := c.UploadFile(ctx, "film.mov", client.NewVideo{Resolutions: []string{"1080p", "480p"}}, nil)
+//	v, err := c.UploadFile(ctx, "film.mov", client.NewVideo{Resolutions: []string{"1080p", "720p", "480p"}}, nil)
 //	…
 //	v, err = c.Wait(ctx, v.ID, nil)
 //

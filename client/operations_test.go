@@ -32,6 +32,11 @@ func TestRequests(t *testing.T) {
 			_, err := c.Token(ctx, "v1", time.Hour)
 			return err
 		},
+		`GET /api/key `: func(ctx context.Context, c *Client) error { _, err := c.Key(ctx); return err },
+		`POST /api/video {"isPublic":false,"sourceUrl":"https://a.example/b.mp4"}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Create(ctx, NewVideo{SourceURL: "https://a.example/b.mp4"})
+			return err
+		},
 		`POST /api/video/v1/import `: func(ctx context.Context, c *Client) error { _, err := c.RetryImport(ctx, "v1"); return err },
 		`POST /api/video/resolution/r1/retry `: func(ctx context.Context, c *Client) error {
 			_, err := c.RetryResolution(ctx, "r1")

@@ -27,10 +27,12 @@ func (s Status) Done() bool { return s == Ready || s == Failed }
 
 // NewVideo describes a video that is to be created.
 type NewVideo struct {
-	// Filename is a label, whose extension says what kind of file it is. [Client.UploadFile] sets it if it is empty.
-	Filename string `json:"filename"`
-	// Resolutions are the outputs to make, such as "1080p" and "480p"; at least one.
-	Resolutions []string `json:"resolutions"`
+	// Filename is a label, whose extension says what kind of file it is. [Client.UploadFile] sets it if it is empty,
+	// and with a SourceURL the server takes it from there.
+	Filename string `json:"filename,omitempty"`
+	// Resolutions are the outputs to make, such as "1080p" and "480p"; at least one. With a SourceURL there may be
+	// none: then the server makes [Key.DefaultResolutions].
+	Resolutions []string `json:"resolutions,omitempty"`
 	// Public videos have permanent URLs that anyone can use; the URLs of others are signed and expire.
 	Public bool `json:"isPublic"`
 	// Title is what people see; if it is empty, the filename without its extension.
@@ -202,6 +204,15 @@ type Variant struct {
 type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+}
+
+// Key says what an API key may do, and what the server accepts.
+type Key struct {
+	ID                 string   `json:"id"`
+	Tenant             string   `json:"tenant"`
+	Scopes             []string `json:"scopes"`
+	MaxFileBytes       int64    `json:"maxFileBytes"`       // the size of the largest file
+	DefaultResolutions []string `json:"defaultResolutions"` // to ask for where a person chooses none
 }
 
 // Usage is what the tenant of the key uses, and what it may use.

@@ -200,6 +200,11 @@ func (c *Client) Token(ctx context.Context, id string, life time.Duration) (Toke
 	return send[Token](ctx, c, call{method: http.MethodPost, path: path("video", id, "token")}, in)
 }
 
+// Key reads what the API key of the client may do. Any valid key may ask.
+func (c *Client) Key(ctx context.Context) (Key, error) {
+	return get[Key](ctx, c, path("key"), nil)
+}
+
 // Usage reads what the tenant of the key uses.
 func (c *Client) Usage(ctx context.Context) (Usage, error) {
 	return get[Usage](ctx, c, path("usage"), nil)

@@ -70,6 +70,7 @@ type Config struct {
 	AbandonedAfter    time.Duration      `default:"24h" placeholder:"DURATION" help:"An unfinished upload is abandoned this long after its upload URL expired: its data is removed, and the video fails. The video is removed after seven times as long, at least a day."`
 	KeepSource        bool               `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
 	Upscale           bool               `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
+	Resolutions       []string           `name:"default-resolutions" default:"1080p,720p,480p" placeholder:"NAME" help:"Resolutions that the console and spool upload ask for unless a person chooses others. An import that names none gets them, too."`
 	MaxResolution     string             `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. A larger one gives this size."`
 	MaxUpscale        float64            `default:"2" placeholder:"N" help:"How many times its own size a video may be enlarged, at least 1. 1 forbids enlarging."`
 	Quality           string             `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
@@ -184,6 +185,7 @@ func (c *Config) choiceFaults() []string {
 		oneOf("log_format", c.LogFormat, []string{"auto", "text", "json"}),
 		oneOf("quality", c.Quality, video.Qualities),
 		c.codecFaults(),
+		c.resolutionFaults(),
 		oneOf("max_resolution", c.MaxResolution, video.Names),
 		oneOf("encoder", c.Encoder, encode.Accelerators),
 		oneOf("sandbox", c.Sandbox, []sandbox.Mode{sandbox.On, sandbox.Off}),
@@ -200,6 +202,24 @@ func (c *Config) codecFaults() []string {
 		faults = append(faults, oneOf("codecs", name, append([]video.Codec{video.H264}, video.ExtraCodecs...))...)
 	}
 	return faults
+}
+
+// resolutionFaults finds what is wrong with the default resolutions.
+func (c *Config) resolutionFaults() []string {
+	var faults []string
+	for _, name := range c.Resolutions {
+		faults = append(faults, oneOf("default_resolutions", name, video.Names)...)
+	}
+	return faults
+}
+
+// defaultResolutions returns the resolutions that are made unless a client names others.
+func (c *Config) defaultResolutions() []video.Name {
+	var all []video.Name
+	for _, name := range c.Resolutions {
+		all = append(all, video.Name(name))
+	}
+	return video.Distinct(all)
 }
 
 // codecsBeside returns the codecs that are made beside H.264 unless a client says otherwise.

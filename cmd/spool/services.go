@@ -77,7 +77,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	if err := p.buildImports(c, log, m); err != nil {
 		return err
 	}
-	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs}, catalog.Parts{
+	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs, Resolutions: c.defaultResolutions()}, catalog.Parts{
 		Store: p.store, Keys: p.signing, Uploads: p.uploads, Imports: p.imports, Passes: passes, Now: now, Space: p.createSpace(c),
 	})
 	if err := p.buildPurges(c, log, m); err != nil {

@@ -72,6 +72,7 @@ func TestAFaultSaysWhereItsSettingIs(t *testing.T) {
 		want string
 	}{
 		{"a flag", sources{args: []string{"--max-resolution=999p"}}, `max_resolution is "999p": it must be 144p, 240p, 360p, 480p, 720p, 1080p, 1440p, 4k or 8k. It is set by --max-resolution.`},
+		{"a default resolution", sources{file: "default_resolutions = ['720p', '99p']\n"}, `default_resolutions is "99p": it must be 144p, 240p,`},
 		{"a variable", sources{env: map[string]string{"SPOOL_GRACE": "5h"}}, "grace is 5h0m0s: it must be from 1s to 1h0m0s. It is set by SPOOL_GRACE."},
 		{"a line of the file", sources{file: "# ours\nworkers = 2\n  quality = 'best'\n"}, "It is set in FILE, line 3."},
 		{"a line that cannot be read", sources{file: "workers = 'many'\n"}, `FILE, line 1: workers is "many": it must be a whole number.`},

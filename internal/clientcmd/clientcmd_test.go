@@ -223,7 +223,7 @@ func TestAnImportIsAskedForWithEveryOption(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := client.NewVideo{
-		Filename: "a.mp4", Resolutions: u.Resolutions, Codecs: u.Codecs, Public: true, Title: "Holiday", Metadata: u.metadata, SourceURL: "https://example.com/a.mp4",
+		Resolutions: u.Resolutions, Codecs: u.Codecs, Public: true, Title: "Holiday", Metadata: u.metadata, SourceURL: "https://example.com/a.mp4",
 	}
 	if !reflect.DeepEqual(asked, want) {
 		t.Errorf("asked for %+v; want %+v", asked, want)

@@ -143,6 +143,7 @@ func writeOnly(t *testing.T) Connection {
 			_, _ = io.WriteString(w, body)
 		}
 	}
+	mux.Handle("GET /api/key", answer(http.StatusOK, `{"scopes": ["write"], "defaultResolutions": ["144p"]}`))
 	mux.Handle("POST /api/video", answer(http.StatusCreated, `{"id": "`+someID+`", "uploadUrl": "`+s.URL+`/upload", "contentType": "video/mp4", "resolutions": {"144p": {"status": "pending_upload"}}}`))
 	mux.Handle("PUT /upload", answer(http.StatusOK, ""))
 	mux.Handle("POST /api/video/{id}/complete-upload", answer(http.StatusCreated, `{"id": "`+someID+`", "resolutions": {"144p": {"status": "processing"}}}`))

@@ -19,7 +19,7 @@ import (
 type Upload struct {
 	Connection
 	Files       []string      `arg:"" name:"file" help:"The files to upload, or URLs that the server fetches."`
-	Resolutions []string      `default:"1080p,720p,480p" placeholder:"NAME" help:"Resolutions to make of each file. Default: 1080p,720p,480p."`
+	Resolutions []string      `placeholder:"NAME" help:"Resolutions to make of each file. Default: what the server is set to, usually 1080p,720p,480p."`
 	Codecs      []string      `placeholder:"NAME" help:"Codecs to make, such as h264,av1. Default: what the server is set to."`
 	Public      bool          `help:"Anyone may watch. Default: only with signed URLs."`
 	Title       string        `placeholder:"TEXT" help:"The title that people see. Default: the name of the file."`
@@ -83,11 +83,15 @@ func (c *Upload) Run(ctx context.Context, env *Environment) error {
 	defer stop()
 	// The first answer decides whether there is any sense in the rest.
 	first, err := c.client(env, short)
-	if err == nil {
-		_, err = first.Usage(ctx)
-	}
-	if err != nil && client.Code(err) != client.CodeInsufficientScope { // a key that may only write is fine
+	if err != nil {
 		return c.fail(env, err)
+	}
+	key, err := first.Key(ctx)
+	if err != nil {
+		return c.fail(env, err)
+	}
+	if len(c.Resolutions) == 0 {
+		c.Resolutions = key.DefaultResolutions
 	}
 	if u.client, err = c.client(env, long); err != nil {
 		return c.fail(env, err)

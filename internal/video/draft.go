@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -158,8 +159,46 @@ func CheckKey(s string) []Fault {
 
 // Check returns everything that is wrong with d.
 func (d *Draft) Check() []Fault {
-	return slices.Concat(checkFilename(d.Filename), checkResolutions(d.Resolutions),
-		CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs))
+	var faults []Fault
+	if d.SourceURL == nil || d.Filename != "" {
+		faults = checkFilename(d.Filename)
+	}
+	if d.SourceURL == nil || d.Resolutions != nil {
+		faults = append(faults, checkResolutions(d.Resolutions)...)
+	}
+	return slices.Concat(faults, CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs))
+}
+
+// WithDefaults returns the draft of an import with what it left out: the filename, taken from the address, and the
+// resolutions. It returns other drafts as they are.
+func (d Draft) WithDefaults(resolutions []Name) Draft {
+	if d.SourceURL == nil {
+		return d
+	}
+	if d.Filename == "" {
+		d.Filename = filenameIn(*d.SourceURL)
+	}
+	if d.Resolutions == nil {
+		d.Resolutions = resolutions
+	}
+	return d
+}
+
+// filenameIn returns the name of the file at an address. The extension, at the end, survives if the name is too long.
+func filenameIn(address string) string {
+	const unnamed = "video"
+	u, err := url.Parse(address)
+	if err != nil {
+		return unnamed
+	}
+	name := strings.ToValidUTF8(path.Base(u.Path), "_")
+	if name == "." || name == "/" || strings.ContainsRune(name, 0) {
+		return unnamed
+	}
+	if runes := []rune(name); len(runes) > MaxFilename {
+		name = string(runes[len(runes)-MaxFilename:])
+	}
+	return name
 }
 
 // Edit is a change of what a client says about its video. What is nil stays as it is.

@@ -53,6 +53,40 @@ func TestDraftCheck(t *testing.T) {
 	}
 }
 
+func TestAnImportMayLeaveOutItsNameAndItsResolutions(t *testing.T) {
+	t.Parallel()
+	defaults := []video.Name{"720p", "480p"}
+	for address, want := range map[string]string{
+		"https://a.example/films/b.mp4":                          "b.mp4",
+		"https://a.example/films/b.mp4?token=x#end":              "b.mp4",
+		"https://a.example/My%20holiday.mov":                     "My holiday.mov",
+		"https://a.example/films/":                               "films",
+		"https://a.example/a%2Fb.mp4":                            "b.mp4",
+		"https://a.example":                                      "video",
+		"https://a.example/":                                     "video",
+		"https://a.example/a%00.mp4":                             "video",
+		"https://a.example/a%ff.mp4":                             "a_.mp4",
+		"https://a.example/%zz":                                  "video",
+		"https://a.example/" + strings.Repeat("x", 300) + ".mp4": strings.Repeat("x", 251) + ".mp4",
+	} {
+		d := video.Draft{SourceURL: &address}
+		wantFaults(t, d.Check(), nil)
+		got := d.WithDefaults(defaults)
+		if got.Filename != want || !slices.Equal(got.Resolutions, defaults) {
+			t.Errorf("%s is called %q and made in %v; want %q", address, got.Filename, got.Resolutions, want)
+		}
+		wantFaults(t, got.Check(), nil)
+	}
+	address := "https://a.example/b.mp4"
+	asked := video.Draft{SourceURL: &address, Filename: "c.mp4", Resolutions: []video.Name{"4k"}}
+	if got := asked.WithDefaults(defaults); got.Filename != "c.mp4" || !slices.Equal(got.Resolutions, asked.Resolutions) {
+		t.Errorf("%+v became %+v", asked, got)
+	}
+	if got := (video.Draft{}).WithDefaults(defaults); got.Filename != "" || got.Resolutions != nil {
+		t.Errorf("an upload became %+v", got)
+	}
+}
+
 func TestDraftCheckThumbnails(t *testing.T) {
 	t.Parallel()
 	const list = "thumbnailTimestampsSeconds"

@@ -89,7 +89,7 @@ type Video struct {
 
 // Draft is a request for a new video.
 type Draft struct {
-	Filename    string
+	Filename    string // of an import it may be empty, and Resolutions nil; see WithDefaults
 	Resolutions []Name
 	IsPublic    bool
 	Thumbnails  []float64       // timestamps in seconds

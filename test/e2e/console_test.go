@@ -109,6 +109,16 @@ func (c *console) upload(file, name string, resolutions ...string) {
 	c.click("#upload", "Upload")
 }
 
+// wantProposed opens the upload form, looks which resolutions are ticked, and closes it.
+func (c *console) wantProposed(want string) {
+	c.t.Helper()
+	c.click("#open-upload", "Upload")
+	if got := eval[string](c.tab, `[...document.querySelectorAll(".sheet input:checked")].map((box) => box.value).filter((name) => /^\d/.test(name)).join()`); got != want {
+		c.t.Errorf("the form proposes %s; want %s", got, want)
+	}
+	eval[any](c.tab, `document.querySelector(".sheet").close()`)
+}
+
 // choose gives files to an input of the page.
 func (c *console) choose(input string, paths ...string) {
 	c.t.Helper()
@@ -120,7 +130,7 @@ func (c *console) choose(input string, paths ...string) {
 // tick chooses resolutions in the upload form.
 func (c *console) tick(resolutions ...string) {
 	c.t.Helper()
-	for _, name := range []string{"144p", "240p", "480p", "1080p"} {
+	for _, name := range []string{"144p", "240p", "480p", "720p", "1080p"} {
 		box := `document.querySelector('.sheet input[value="` + name + `"]')`
 		if eval[bool](c.tab, box+".checked") != slices.Contains(resolutions, name) {
 			eval[any](c.tab, box+".click()")
@@ -139,6 +149,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	c.waitText(".empty", "No videos yet")
 	c.look("empty")
 
+	c.wantProposed("480p,720p,1080p")
 	c.upload(clip(t, tinyClip), hostileName, "144p", "240p")
 	c.waitText(".transfer .state", "Uploaded.")
 	c.waitText(".video .badge", "ready")

@@ -93,7 +93,7 @@ func TestImports(t *testing.T) {
 	oneBackend(t, "TestAnImportSurvivesAKill fetches on both")
 	page := []byte("<!DOCTYPE html><html><body>" + strings.Repeat("<p>no film</p>", 100) + "</body></html>")
 	o := newOrigin(t, map[string][]byte{"/films/a.mp4": content(t, clip(t, miniClip)), "/page": page, "/held/page": bytes.Repeat(page, 40)})
-	s := start(t, allowLoopback)
+	s := start(t, allowLoopback, withEnv("SPOOL_DEFAULT_RESOLUTIONS", "144p"))
 
 	key := header{"Idempotency-Key", "one"}
 	u := s.createImport(o.URL+"/films/a.mp4", key)
@@ -123,9 +123,14 @@ func TestImports(t *testing.T) {
 	s.until("the other try to fail", time.Minute, func() bool { return s.importState(missing.ID).Status == "fail" })
 	s.call("POST", "/api/video/"+u.ID+"/import", nil).problem(t, http.StatusConflict, "upload_closed")
 
-	out, _ := outcome(t, s.remote(t.TempDir(), "upload", o.URL+"/films/a.mp4", "--wait", "--resolutions=144p", "--json"), 0)
-	if got := jsonLines(t, out)[o.URL+"/films/a.mp4"]; got.Status != "ready" || got.Title != "a" {
+	out, _ := outcome(t, s.remote(t.TempDir(), "upload", o.URL+"/films/a.mp4", "--wait", "--json"), 0)
+	if got := jsonLines(t, out)[o.URL+"/films/a.mp4"]; got.Status != "ready" || got.Title != "a" || len(got.Resolutions) != 1 || got.Resolutions["144p"].VideoURL == "" {
 		t.Errorf("spool upload of a URL prints %s", out)
+	}
+	dir := films(t, "one.mp4")
+	out, _ = outcome(t, s.remote(dir, "upload", "one.mp4", "--wait", "--json"), 0)
+	if got := jsonLines(t, out)["one.mp4"]; got.Status != "ready" || len(got.Resolutions) != 1 || got.Resolutions["144p"].VideoURL == "" {
+		t.Errorf("spool upload of a file prints %s", out)
 	}
 	metrics := string(s.send("GET", s.url+"/metrics", nil).body)
 	if !strings.Contains(metrics, `spool_imports_total{outcome="completed"} 2`) || !strings.Contains(metrics, "spool_imports_running 0") {

@@ -1,6 +1,6 @@
 import { type Call, type Connection, Http, randomKey, segment } from "./http.js";
 import type {
-  Caption, CompletedUpload, FileSource, ListFilter, NewVideo, Report, ResolutionName, Token, Upload, UploadTarget, Usage, Video, VideoPage,
+  Caption, CompletedUpload, FileSource, Key, ListFilter, NewVideo, Report, ResolutionName, Token, Upload, UploadTarget, Usage, Video, VideoPage,
   VideoPatch, VideoState,
 } from "./types.js";
 import { type UploadOptions, uploadFile } from "./upload.js";
@@ -121,6 +121,11 @@ export class Spool {
   /** Tries again to fetch the file of a video that was created with sourceUrl. */
   retryImport(id: string, call: Call = {}): Promise<VideoState> {
     return this.#video("POST", id, "/import", call);
+  }
+
+  /** What your API key may do, and what the server accepts. */
+  key(call: Call = {}): Promise<Key> {
+    return this.#http.request("GET", "/api/key", call);
   }
 
   /** What your tenant uses and may use. */

@@ -799,6 +799,8 @@ export interface components {
             width: number;
         };
         Key: {
+            /** @description The resolutions that an import gets whose request names none. Clients may ask for them where people choose none. */
+            defaultResolutions: components["schemas"]["ResolutionName"][];
             /** @description As spool keys list shows it. */
             id: string;
             /** @description The keys of the tenant that are not revoked, newest first, with the one that asks. Absent if that lacks the scope admin. */
@@ -913,14 +915,14 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             /**
-             * @description A label. Its extension decides the upload's content type.
+             * @description A label. Its extension decides the upload's content type. Required unless there is a sourceUrl, whose last part is the default.
              * @example holiday.mp4
              */
-            filename: string;
+            filename?: string;
             /** @description Public videos have permanent URLs, private ones signed URLs that expire. */
             isPublic: boolean;
-            /** @description The outputs to make. Duplicates are ignored. */
-            resolutions: components["schemas"]["ResolutionName"][];
+            /** @description The outputs to make. Duplicates are ignored. Required unless there is a sourceUrl; the default is the server's. */
+            resolutions?: components["schemas"]["ResolutionName"][];
             /**
              * Format: uri
              * @description The server fetches the file from here instead of waiting for an upload, and completes it by itself: https, of the public internet unless the operator allows more.

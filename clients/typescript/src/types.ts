@@ -10,6 +10,8 @@ export type ResolutionName = Schemas["ResolutionName"];
 export type Failure = Schemas["Failure"];
 export type Report = Schemas["Report"];
 export type Usage = Schemas["Usage"];
+/** What an API key may do, and what the server accepts. */
+export type Key = Schemas["Key"];
 export type Problem = Schemas["Problem"];
 export type Fault = Schemas["Fault"];
 export type Resolution = Schemas["Resolution"];

@@ -31,6 +31,8 @@ type Config struct {
 	CDN     string // what the addresses of everything that is played start with; "": this server
 	Upscale bool   // small sources are scaled up unless a client says otherwise
 	Codecs  Codecs
+	// Resolutions are made of an import whose client names none.
+	Resolutions []video.Name
 }
 
 // Codecs says in which codecs videos are made.
@@ -55,6 +57,9 @@ func New(c Config, p Parts) *Catalog {
 	c.CDN = strings.TrimSuffix(c.CDN, "/")
 	return &Catalog{store: p.Store, keys: p.Keys, uploads: p.Uploads, imports: p.Imports, passes: p.Passes, now: p.Now, space: p.Space, config: c}
 }
+
+// DefaultResolutions returns the resolutions that are made of an import whose client names none.
+func (c *Catalog) DefaultResolutions() []video.Name { return c.config.Resolutions }
 
 // refusedCodecs returns a fault for each codec that a client asks for and this server cannot make.
 func (c *Catalog) refusedCodecs(all []video.Codec) []video.Fault {

@@ -45,7 +45,7 @@ func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base
 		return Upload{}, err
 	}
 	ttl, maxBytes := c.uploads.Limits()
-	v, err := c.newVideo(by, d, ttl)
+	v, err := c.newVideo(by, d.WithDefaults(c.config.Resolutions), ttl)
 	if err != nil {
 		return Upload{}, err
 	}

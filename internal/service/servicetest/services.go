@@ -128,7 +128,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	s.Imports = imports.New(imports.Config{Max: c.MaxImports, Timing: c.ImportTiming}, imports.Parts{
 		Store: p.Store, Queue: p.Queue, Guard: guard, Uploads: s.Uploads, Leases: s.Leases, Now: now, Log: p.Log, Started: p.ImportStarted, Ended: p.ImportEnded, Finished: finished,
 	})
-	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale}, catalog.Parts{
+	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale, Resolutions: []video.Name{"1080p", "720p", "480p"}}, catalog.Parts{
 		Store: p.Store, Keys: s.Signing, Uploads: s.Uploads, Imports: s.Imports, Passes: s.Passes, Now: now,
 		Space: func(context.Context) error { return s.Reserve.Check(0) },
 	})

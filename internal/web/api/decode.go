@@ -20,6 +20,7 @@ const maxFaults = 20
 // A request body is a struct. Its tags say what is decoded, and how it is described:
 //
 //	json      the name of the field; without omitempty or omitzero it is required
+//	unless    a required field may be left out if the body has this one
 //	minimum   of a whole number, as maximum
 //	maxItems  of an array
 //	null      "zero": null sets a pointer to the zero value, rather than counting as absent
@@ -154,13 +155,18 @@ func decodeStruct(object json.RawMessage, v reflect.Value, at string) (faults []
 			members[i] = value
 		}
 	}
+	isGiven := func(name string) bool {
+		i := slices.IndexFunc(fields, func(f jsonField) bool { return f.name == name })
+		return i >= 0 && members[i] != nil && string(members[i]) != "null"
+	}
 	for i, f := range fields {
 		raw, to := members[i], v.FieldByIndex(f.Index)
+		required := f.required && !isGiven(f.Tag.Get("unless"))
 		switch {
-		case raw == nil && f.required:
+		case raw == nil && required:
 			faults = append(faults, video.Fault{Field: at + f.name, Code: "required", Message: "is required and " + must(to)})
 		case raw == nil:
-		case string(raw) == "null" && !f.required:
+		case string(raw) == "null" && !required:
 			if f.Tag.Get("null") == "zero" {
 				to.Set(reflect.New(f.Type.Elem()))
 			}

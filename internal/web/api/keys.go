@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -16,6 +17,7 @@ import (
 type keyRoutes struct {
 	keys    *auth.Keys
 	uploads *uploads.Service
+	catalog *catalog.Catalog
 }
 
 func (r keyRoutes) register(t *table) {
@@ -41,6 +43,8 @@ type keyView struct {
 	Scopes []auth.Scope `json:"scopes" nullable:"false" doc:"What the key may do." example:"[\"read\",\"write\"]"`
 	// A page refuses a larger file before it creates a video for it.
 	MaxFileBytes int64 `json:"maxFileBytes" doc:"The size of the largest file that the server accepts, as a resumable upload."`
+	// A page, and the command line, ask for these unless a person chooses others.
+	DefaultResolutions []resolutionName `json:"defaultResolutions" nullable:"false" doc:"The resolutions that an import gets whose request names none. Clients may ask for them where people choose none."`
 	// The rest is for keys that may manage others.
 	Keys       []TenantKeyView `json:"keys,omitzero" required:"false" nullable:"false" doc:"The keys of the tenant that are not revoked, newest first, with the one that asks. Absent if that lacks the scope admin."`
 	NextCursor string          `json:"nextCursor,omitempty" doc:"The cursor of the next page of keys; absent on the last one."`
@@ -70,7 +74,10 @@ type newKey struct {
 }
 
 func (r keyRoutes) get(ctx context.Context, c *call) (*keyView, error) {
-	out := &keyView{ID: c.actor.KeyID, Tenant: c.actor.Tenant, Scopes: append([]auth.Scope{}, c.actor.Scopes...), MaxFileBytes: r.uploads.LargestFile()}
+	out := &keyView{
+		ID: c.actor.KeyID, Tenant: c.actor.Tenant, Scopes: append([]auth.Scope{}, c.actor.Scopes...),
+		MaxFileBytes: r.uploads.LargestFile(), DefaultResolutions: words[resolutionName](r.catalog.DefaultResolutions()),
+	}
 	if !slices.Contains(c.actor.Scopes, auth.Admin) {
 		return out, nil
 	}

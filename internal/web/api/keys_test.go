@@ -27,7 +27,7 @@ func TestKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Config{})
 	write := r.newKey(auth.Write)
-	if w := r.askAs(write, "GET", "/api/key", ""); w.Code != 200 || !strings.HasSuffix(w.Body.String(), `","tenant":"default","scopes":["write"],"maxFileBytes":1048576}`+"\n") {
+	if w := r.askAs(write, "GET", "/api/key", ""); w.Code != 200 || !strings.HasSuffix(w.Body.String(), `","tenant":"default","scopes":["write"],"maxFileBytes":1048576,"defaultResolutions":["1080p","720p","480p"]}`+"\n") {
 		t.Errorf("a key that may only write is %d %s", w.Code, w.Body)
 	}
 	seen := map[string]bool{}

@@ -45,7 +45,7 @@ func (a *API) groups() []group {
 		tenantRoutes{s.Tenants},
 		systemRoutes{s.System},
 		webhookRoutes{s.Webhooks},
-		keyRoutes{s.Keys, s.Uploads},
+		keyRoutes{s.Keys, s.Uploads, s.Catalog},
 	}
 }
 

@@ -63,9 +63,9 @@ func (v videoRoutes) register(t *table) {
 
 // newVideo is the body of a create request.
 type newVideo struct {
-	Filename                   string           `json:"filename" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type." example:"holiday.mp4"`
+	Filename                   string           `json:"filename" unless:"sourceUrl" required:"false" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type. Required unless there is a sourceUrl, whose last part is the default." example:"holiday.mp4"`
 	Title                      string           `json:"title,omitempty" maxLength:"200" nullable:"true" doc:"What people call the video. Absent, null or empty: the filename without its extension."`
-	Resolutions                []resolutionName `json:"resolutions" minItems:"1" maxItems:"100" nullable:"false" doc:"The outputs to make. Duplicates are ignored."`
+	Resolutions                []resolutionName `json:"resolutions" unless:"sourceUrl" required:"false" minItems:"1" maxItems:"100" nullable:"false" doc:"The outputs to make. Duplicates are ignored. Required unless there is a sourceUrl; the default is the server's."`
 	IsPublic                   bool             `json:"isPublic" doc:"Public videos have permanent URLs, private ones signed URLs that expire."`
 	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take thumbnails, in seconds."`
 	CustomMetadata             metadata         `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`

@@ -25,6 +25,11 @@ export function place(video) {
   return video.videosAhead > 0 ? `after ${plural(video.videosAhead, "other")} of yours` : "";
 }
 
+// stem returns a file name without its extension, which is the title that the server makes of it.
+export function stem(name) {
+  return name.replace(/\.[^.]+$/, "") || name;
+}
+
 export function bytes(n) {
   if (!n) return "";
   const units = ["B", "kB", "MB", "GB", "TB"];

@@ -2,10 +2,8 @@
 // such a video says about it.
 
 import { button, el, setText } from "./dom.js";
-import { percent } from "./format.js";
+import { percent, stem } from "./format.js";
 import { may } from "./key.js";
-
-const maxName = 255; // characters
 
 // isFetching reports whether the server is to fetch the file of a video, or does so now.
 export function isFetching(video) {
@@ -19,16 +17,15 @@ export function canFetchAgain(video) {
   return video.importProgress < 1 || /^(import_|upload_empty)/.test(video.failure?.code ?? "");
 }
 
-// nameIn returns the name of the file at an address, as the command line does.
-export function nameIn(address) {
+// titleIn returns the title that the server gives to the file at an address.
+function titleIn(address) {
+  if (!URL.canParse(address)) return "";
   const last = new URL(address).pathname.split("/").filter(Boolean).at(-1) ?? "";
-  let name = last;
   try {
-    name = decodeURIComponent(last);
+    return stem(decodeURIComponent(last));
   } catch {
-    // not every address is well encoded; it stays as it is
+    return stem(last); // not every address is well encoded
   }
-  return [...name.replaceAll("\0", "")].slice(-maxName).join("") || "video";
 }
 
 // AddressFields asks for an address and a title.
@@ -37,7 +34,7 @@ export class AddressFields {
   #title = el("input", { type: "text", dir: "auto", id: "source-title", maxlength: 200, autocomplete: "off" });
 
   constructor() {
-    this.#address.addEventListener("input", () => { this.#title.placeholder = URL.canParse(this.#address.value.trim()) ? nameIn(this.#address.value.trim()).replace(/\.[^.]+$/, "") : ""; });
+    this.#address.addEventListener("input", () => { this.#title.placeholder = titleIn(this.#address.value.trim()); });
     this.node = el("div", { class: "stack", hidden: true },
       el("div", { class: "field" }, el("label", { for: "source-url" }, "Address of the video file"), this.#address,
         el("p", { class: "fine" }, "A link to the file itself, not to a page that shows it. Spool fetches it by itself, so you may close this page.")),
@@ -58,7 +55,7 @@ export class AddressFields {
     if (address === "") throw new Error("Write the address of a video file first.");
     if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) throw new Error("This is not the whole address of a file. Begin with https and the name of the server.");
     const title = this.#title.value.trim();
-    return { filename: nameIn(address), sourceUrl: address, ...(title && { title }) };
+    return { sourceUrl: address, ...(title && { title }) };
   }
 }
 

@@ -2,17 +2,13 @@
 
 import { newIdempotencyKey, requestWithRetries } from "./api.js";
 import { announce, button, el, icon, problemBox, setText } from "./dom.js";
-import { bytes, percent, plural } from "./format.js";
+import { bytes, percent, plural, stem } from "./format.js";
 import { AddressFields } from "./importing.js";
 import { whoAmI } from "./key.js";
 import { MetadataEditor } from "./metadata.js";
 import { resolutions } from "./resolutions.js";
 import { findUpload } from "./saved.js";
 import { refusal } from "./sniff.js";
-
-const defaultResolutions = ["1080p", "480p"];
-// stem is what the server makes of a name.
-const stem = (name) => name.replace(/\.[^.]+$/, "") || name;
 
 // UploadForm asks what to do with files, and hands them to the dock; those at a URL are the
 // matter of the server. fetched is called when it has begun with one.
@@ -29,7 +25,7 @@ export class UploadForm {
   #address = new AddressFields();
   #list = el("ul", { class: "files", id: "chosen", "aria-label": "Chosen files" });
   #left = el("div", { id: "left-out" }); // says which files were left out
-  #boxes = resolutions.map((name) => el("input", { type: "checkbox", value: name, checked: defaultResolutions.includes(name) }));
+  #boxes = resolutions.map((name) => el("input", { type: "checkbox", value: name, checked: whoAmI().defaultResolutions.includes(name) }));
   #private = el("input", { type: "radio", name: "visibility", value: "private", checked: true });
   #public = el("input", { type: "radio", name: "visibility", value: "public" });
   #thumbnails = el("input", { type: "text", id: "thumbnails", inputmode: "decimal", placeholder: "0, 12.5", autocomplete: "off" });
@@ -185,7 +181,7 @@ export class UploadForm {
     try {
       const draft = { ...this.#address.draft, ...this.#draft() };
       await this.#request(draft, signal);
-      announce(`Spool fetches ${draft.title ?? draft.filename}.`);
+      announce(`Spool fetches ${draft.title ?? "the file"}.`);
       this.#address.clear();
       this.#finish();
       this.#fetched();
