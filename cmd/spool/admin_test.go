@@ -57,7 +57,7 @@ func TestAdminListenerWarnsOthers(t *testing.T) {
 func TestProfilesAreOnTheAdminListenerOnly(t *testing.T) {
 	t.Parallel()
 	public := runEdge(t)
-	s := newServer(&service{ready: func(context.Context) error { return nil }, handler: http.NotFoundHandler()}, metrics.New("test"), slog.New(slog.DiscardHandler), stopTimeouts{grace: time.Second})
+	s := newServer(&service{ready: func(context.Context) error { return nil }, handler: http.NotFoundHandler()}, metrics.New("test"), slog.New(slog.DiscardHandler), stopTimeouts{grace: time.Second}, nil)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

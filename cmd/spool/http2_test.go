@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,9 +22,13 @@ func overHTTP2(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
+// thisMachine is trusted as a proxy.
+var thisMachine = netip.MustParsePrefix("127.0.0.0/8")
+
 func TestBothVersionsOfHTTPOnOnePort(t *testing.T) {
 	t.Parallel()
-	r := runServer(t, &service{handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) })}, stopTimeouts{grace: time.Second})
+	tellVersion := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) })
+	r := runServer(t, &service{handler: tellVersion}, stopTimeouts{grace: time.Second}, thisMachine)
 	for want, client := range map[string]*http.Client{"HTTP/1.1": http.DefaultClient, "HTTP/2.0": overHTTP2(t)} {
 		res, err := client.Get(r.url + "/something")
 		if err != nil {
@@ -33,6 +38,25 @@ func TestBothVersionsOfHTTPOnOnePort(t *testing.T) {
 		res.Body.Close()
 		if err != nil || string(body) != want || res.Header.Get("X-Request-Id") == "" {
 			t.Errorf("the server sees %q, %v; want %s", body, err, want)
+		}
+	}
+}
+
+// A connection of HTTP/2 is a hundred of HTTP/1, so only proxies may have one.
+func TestClientsGetNoHTTP2WithoutTLS(t *testing.T) {
+	t.Parallel()
+	handled := make(chan string, 10)
+	r := runServer(t, &service{handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { handled <- r.Method })}, stopTimeouts{grace: time.Second})
+	if res, err := overHTTP2(t).Get(r.url + "/something"); err == nil {
+		res.Body.Close()
+		t.Errorf("a client that begins with HTTP/2 gets %s", res.Status)
+	}
+	r.stop()
+	r.wait(t)
+	close(handled)
+	for method := range handled {
+		if method == "GET" {
+			t.Error("its request was handled")
 		}
 	}
 }
@@ -57,7 +81,7 @@ func TestResetRequestsCountUntilTheyEnd(t *testing.T) {
 		}
 		<-release
 		now.Add(-1)
-	})}, stopTimeouts{grace: time.Second})
+	})}, stopTimeouts{grace: time.Second}, thisMachine)
 	defer close(release)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	if err != nil {

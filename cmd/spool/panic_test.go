@@ -31,7 +31,7 @@ func TestPanicWhileVideosAreFollowedDoesNotEndTheProcess(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	svc := &service{follow: func(context.Context) { panic("meant by the test") }}
-	s := newServer(svc, metrics.New("test"), slog.New(slog.NewTextHandler(&log, nil)), stopTimeouts{})
+	s := newServer(svc, metrics.New("test"), slog.New(slog.NewTextHandler(&log, nil)), stopTimeouts{}, nil)
 	s.follow(t.Context())()
 	if !strings.Contains(log.String(), "meant by the test") {
 		t.Errorf("the panic was not logged: %s", &log)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/datadir"
 	"github.com/spool-video/spool/internal/metrics"
+	"github.com/spool-video/spool/internal/settings"
 )
 
 // ballastSize is memory that is reserved and never touched, so that it takes no page of the machine. The
@@ -88,7 +89,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 		}
 	}
 	ballast := make([]byte, ballastSize)
-	srv := newServer(svc, m, log, stopTimeouts{grace: c.Grace, drain: c.Drain})
+	srv := newServer(svc, m, log, stopTimeouts{grace: c.Grace, drain: c.Drain}, settings.Prefixes(c.TrustedProxies))
 	defer srv.serveAdmin(adminLn)()
 	err = srv.run(ctx, stop, ln)
 	runtime.KeepAlive(ballast)

@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/web/access"
+	"github.com/spool-video/spool/internal/web/connections"
 	"github.com/spool-video/spool/internal/web/delivery"
 	"github.com/spool-video/spool/internal/web/health"
 	"github.com/spool-video/spool/internal/web/problem"
@@ -36,7 +38,9 @@ type service struct {
 type server struct {
 	service *service
 	health  *health.Health
-	http    *http.Server
+	http    *http.Server   // for clients
+	proxied *http.Server   // for trusted proxies
+	trusted []netip.Prefix // proxies
 	probes  *http.ServeMux // also served to operators
 	log     *slog.Logger
 	stopTimeouts
@@ -48,8 +52,8 @@ type stopTimeouts struct {
 	drain time.Duration // part of grace: requests are still served while /readyz responds with 503
 }
 
-// newServer puts the HTTP edge around svc.
-func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, t stopTimeouts) *server {
+// newServer puts the HTTP edge around svc. Connections of trusted proxies are not bounded by address.
+func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, t stopTimeouts, trusted []netip.Prefix) *server {
 	h := health.New(svc.ready, svc.sandbox)
 	probe := http.NewServeMux()
 	h.Register(probe)
@@ -59,34 +63,35 @@ func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, t stopTimeout
 	if svc.trace != nil {
 		traced = svc.trace(traced)
 	}
-	return &server{
-		service: svc, health: h, probes: probe, log: log, stopTimeouts: t,
-		http: &http.Server{
-			Handler: delivery.Guard(problem.RequestID(log, traced), delivery.Timeouts{}),
-			// Headers must arrive quickly. There is no limit for a whole request or
-			// response, since videos are large; Guard ends those that make no progress.
-			ReadHeaderTimeout: 10 * time.Second,
-			IdleTimeout:       60 * time.Second,
-			MaxHeaderBytes:    64 << 10,
-			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-			Protocols:         protocols(),
-			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: time.Minute, SendPingTimeout: time.Minute},
-		},
+	guarded := delivery.Guard(problem.RequestID(log, traced), delivery.Timeouts{})
+	s := &server{service: svc, health: h, probes: probe, log: log, stopTimeouts: t, trusted: trusted}
+	s.http, s.proxied = s.newHTTP(guarded), s.newHTTP(guarded)
+	s.http.ConnState = connections.State
+	s.proxied.Protocols.SetUnencryptedHTTP2(true)
+	return s
+}
+
+// newHTTP returns a server that speaks HTTP/1. Only trusted proxies may begin with HTTP/2 as well, since a
+// connection of it is a hundred. There is no upgrade from HTTP/1, with which requests could be smuggled past a proxy.
+func (s *server) newHTTP(handler http.Handler) *http.Server {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	return &http.Server{
+		Handler: handler,
+		// Headers must arrive quickly. There is no limit for a whole request or
+		// response, since videos are large; Guard ends those that make no progress.
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       60 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		Protocols:         p,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: time.Minute, SendPingTimeout: time.Minute},
 	}
 }
 
 // maxStreams is how many requests a connection of HTTP/2 may have open. A request that its client has
 // reset counts until its handler has ended, and clients that go on opening others are disconnected.
 const maxStreams = 100
-
-// protocols are those that the server speaks: HTTP/1, and HTTP/2 without TLS for proxies that begin
-// with it. There is no upgrade from HTTP/1, with which requests could be smuggled past a proxy.
-func protocols() *http.Protocols {
-	p := new(http.Protocols)
-	p.SetHTTP1(true)
-	p.SetUnencryptedHTTP2(true)
-	return p
-}
 
 // dispatch sends probes to one handler and everything else to the other. A mux would
 // redirect to the clean form of a path before either of them sees it.
@@ -104,7 +109,7 @@ func dispatch(probe, other http.Handler) http.Handler {
 // requests run in ctx, which must outlast stop: they have the grace time to end by
 // themselves.
 func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
-	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
+	clients, proxied := connections.Bound(ln, clientConnections(), s.trusted, s.log)
 	if err := s.service.start(ctx); err != nil {
 		return errors.Join(fmt.Errorf("start the queue: %w", err), ln.Close(), s.service.close())
 	}
@@ -112,8 +117,11 @@ func (s *server) run(ctx, stop context.Context, ln net.Listener) error {
 		s.http.RegisterOnShutdown(s.service.interrupt)
 	}
 	unfollow := s.follow(ctx)
-	broken := make(chan error, 1)
-	go func() { broken <- panics.Catch(func() error { return s.http.Serve(ln) }) }()
+	broken := make(chan error, 2)
+	for h, on := range map[*http.Server]net.Listener{s.http: clients, s.proxied: proxied} {
+		h.BaseContext = func(net.Listener) context.Context { return ctx }
+		go func() { broken <- panics.Catch(func() error { return h.Serve(on) }) }()
+	}
 
 	var failure error
 	select {
@@ -152,18 +160,20 @@ func (s *server) shutDown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.grace-min(2*time.Second, s.grace/4))
 	defer cancel()
 
-	var both panics.Group
-	both.Go(func() {
-		time.Sleep(s.drain)
-		if err := s.http.Shutdown(ctx); err != nil {
-			s.log.Warn("cutting off requests that did not end in time", "err", err)
-			_ = s.http.Close() // it fails only for connections that are closed already
-		}
-	})
-	both.Go(func() {
+	var all panics.Group
+	for _, h := range []*http.Server{s.http, s.proxied} {
+		all.Go(func() {
+			time.Sleep(s.drain)
+			if err := h.Shutdown(ctx); err != nil {
+				s.log.Warn("cutting off requests that did not end in time", "err", err)
+				_ = h.Close() // it fails only for connections that are closed already
+			}
+		})
+	}
+	all.Go(func() {
 		if err := s.service.stop(ctx); err != nil {
 			s.log.Warn("tasks did not stop in time; they continue after the next start", "err", err)
 		}
 	})
-	both.Wait()
+	all.Wait()
 }

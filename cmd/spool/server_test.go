@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -30,7 +31,7 @@ type running struct {
 }
 
 // runServer starts a server around svc; unset parts of it do nothing.
-func runServer(t *testing.T, svc *service, limits stopTimeouts) *running {
+func runServer(t *testing.T, svc *service, limits stopTimeouts, trusted ...netip.Prefix) *running {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,7 +57,7 @@ func runServer(t *testing.T, svc *service, limits stopTimeouts) *running {
 	if svc.handler == nil {
 		svc.handler = http.NotFoundHandler()
 	}
-	r.server = newServer(svc, metrics.New("test"), slog.New(slog.DiscardHandler), limits)
+	r.server = newServer(svc, metrics.New("test"), slog.New(slog.DiscardHandler), limits, trusted)
 	go func() { r.ended <- r.server.run(context.WithoutCancel(t.Context()), stop, ln) }()
 	return r
 }

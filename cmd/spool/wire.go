@@ -163,15 +163,20 @@ func (c *Config) buildHandlers(ctx context.Context, svc *service, p *parts, log 
 	return err
 }
 
-// playbackFiles is how many files may be open for playback: half of what the process may open, so that
-// viewers never keep uploads, workers and the database from theirs.
-func playbackFiles() int64 {
+// openFiles is how many files the process may open.
+func openFiles() int64 {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
-		return 512 // half of what every system allows
+		return 1024 // what every system allows
 	}
-	return int64(min(l.Cur, math.MaxInt32) / 2)
+	return int64(min(l.Cur, math.MaxInt32))
 }
+
+// playbackFiles is how many files may be open for playback, and clientConnections how many connections clients
+// may have. The rest is for uploads, workers, the database and trusted proxies.
+func playbackFiles() int64 { return openFiles() / 2 }
+
+func clientConnections() int64 { return openFiles() / 4 }
 
 // confine builds the sandbox around ffmpeg, and looks from inside whether each of
 // its layers is on.

@@ -31,11 +31,17 @@ func ClientOf(r *http.Request, proxies []netip.Prefix) netip.Prefix {
 		}
 		addr = before
 	}
+	return NetworkOf(addr)
+}
+
+// NetworkOf returns the network that an address stands for: itself, or the /64 of an IPv6 address.
+func NetworkOf(addr netip.Addr) netip.Prefix {
+	addr = addr.Unmap().WithZone("")
 	bits := 32
 	if addr.Is6() {
 		bits = 64
 	}
-	network, _ := addr.WithZone("").Prefix(bits) // it fails for an invalid address only
+	network, _ := addr.Prefix(bits) // it fails for an invalid address only
 	return network
 }
 

@@ -197,7 +197,7 @@ func newThreeServers(b *testing.B) *threeServers {
 
 // startSpool starts Spool as an operator does. A single key is not to be slowed down.
 func (s *threeServers) startSpool(options ...option) *server {
-	return start(s.b, append(options, withEnv("SPOOL_LOG_LEVEL", ""), withEnv("SPOOL_RATE_LIMIT", "0"), withEnv("SPOOL_LOG_FORMAT", "json"))...)
+	return start(s.b, append(options, withEnv("SPOOL_LOG_LEVEL", ""), withEnv("SPOOL_RATE_LIMIT", "0"), withEnv("SPOOL_TRUSTED_PROXIES", "127.0.0.0/8"), withEnv("SPOOL_LOG_FORMAT", "json"))...)
 }
 
 // submit has a server make the film.

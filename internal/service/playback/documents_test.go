@@ -154,6 +154,34 @@ func TestDocumentsCountForTheirReader(t *testing.T) {
 	})
 }
 
+// One client cannot have all files that are open for playback.
+func TestOpenFilesCountForTheirReader(t *testing.T) {
+	t.Parallel()
+	rendition := makeRendition(t)
+	synctest.Test(t, func(t *testing.T) {
+		b, l := servicetest.New(t), limit.New(600)
+		id := b.Create(video.Draft{IsPublic: true}).Video.ID
+		putFile(b, "public/"+string(id)+"/720p.mp4", rendition)
+		open := func(address, name string) error {
+			ctx, _ := inTurn(t, l, address)
+			c, err := b.Services.OpenPublic(ctx, id, name)
+			if err == nil {
+				err = c.Close() // which the turn does not know: the request goes on
+			}
+			return err
+		}
+		n := 0
+		for ; n < 600 && open("192.0.2.1/32", []string{"720p.mp4", "720p-0.m4s"}[n%2]) == nil; n++ {
+		}
+		if n != 300+128 {
+			t.Errorf("one client has %d of 600 files; want those of who comes first, and its share", n)
+		}
+		servicetest.WantCode(t, open("192.0.2.1/32", "720p.mp4"), video.RateLimited, "rate_limited")
+		b.Must(open("192.0.2.1/32", "master.m3u8")) // no file is open while it is read
+		b.Must(open("192.0.2.2/32", "720p-0.m4s"))
+	})
+}
+
 // What webvtt allows within a window is what a segment has.
 func TestTheWindowOfTextsIsASegment(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/cache"
 	"github.com/spool-video/spool/internal/engine/stream"
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/service/objects"
@@ -161,6 +162,9 @@ func (p *Player) Open(ctx context.Context, a Access, file string) (Content, erro
 	parsed, ok := objects.ParseFile(file)
 	if !ok {
 		return nil, noSuchFile()
+	}
+	if err := limit.TurnOf(ctx).File(ctx); err != nil {
+		return nil, err
 	}
 	o, err := p.openObject(ctx, area.Prefix(a.Video)+file)
 	if errors.Is(err, fs.ErrNotExist) {

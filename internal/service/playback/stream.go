@@ -11,6 +11,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/engine/mp4"
 	"github.com/spool-video/spool/internal/engine/stream"
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -159,6 +160,9 @@ func playlistOf(f stream.File, t stream.Track, target int, growth stream.Growth)
 // openSegment returns a segment whose media are read from the rendition file as they are sent. The
 // storage has openTimeout to begin, and no limit to go on.
 func (p *Player) openSegment(ctx context.Context, area objects.Area, id video.ID, f stream.File) (Content, error) {
+	if err := limit.TurnOf(ctx).File(ctx); err != nil {
+		return nil, err
+	}
 	s, err := openInTime(ctx, func(ctx context.Context) (*segment, error) { return p.findSegment(ctx, area, id, f) })
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, blob.ServiceError("open rendition file", err)
