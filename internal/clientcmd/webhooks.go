@@ -25,7 +25,7 @@ type Webhooks struct {
 
 // Help is shown by --help.
 func (Webhooks) Help() string {
-	return `The key needs the scope admin.
+	return `The key needs the scope admin; listen also needs read.
 
     spool webhooks add https://example.com/hooks/spool --events=video.ready,video.failed
     spool webhooks listen --forward=http://localhost:3000/hook

@@ -183,6 +183,16 @@ func (c *console) wantReader() {
 	c.look("settings")
 
 	c.click("button", "Forget key")
+	c.enter(c.newKey("--tenant=acme").Secret)
+	eval[any](c.tab, `location.hash = "#/settings"`)
+	c.waitText("#keys-title", "Keys of this tenant")
+	if eval[bool](c.tab, `document.querySelector("[data-route=system]").checkVisibility() || document.querySelector("main [href='#/system'], .tenants") !== null`) {
+		c.t.Error("a customer's key is offered to see the whole service")
+	}
+	eval[any](c.tab, `location.hash = "#/system"`)
+	c.wait("the library instead of the system", `document.title === "Spool"`)
+
+	c.click("button", "Forget key")
 	c.enter(c.newKey("--scopes=write", "--tenant=default").Secret)
 	eval[any](c.tab, `location.hash = "#/"`)
 	c.waitText(".empty", "This key may not see videos")

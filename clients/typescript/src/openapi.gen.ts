@@ -46,7 +46,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get workers, queue, disk and stored bytes of the whole service */
+        /** Get workers, queue, disk and stored bytes of the whole service; for keys of the operator's tenant */
         get: operations["getSystem"];
         put?: never;
         post?: never;

@@ -16,7 +16,7 @@ const (
 	Read   Scope = "read"
 	Write  Scope = "write"
 	Delete Scope = "delete"
-	Admin  Scope = "admin" // webhooks, keys, the whole system
+	Admin  Scope = "admin" // webhooks and keys; in the operator's tenant, the whole service
 )
 
 // Scopes lists all of them.
@@ -46,6 +46,19 @@ func (a Actor) Require(scopes ...Scope) error {
 		if !slices.Contains(a.Scopes, s) {
 			return &video.Error{Kind: video.Forbidden, Code: "insufficient_scope", Msg: fmt.Sprintf("This API key lacks the scope %q.", s)}
 		}
+	}
+	return nil
+}
+
+// RequireOperator returns an error unless the key may administer the whole service, so that it has the scope
+// admin and belongs to the operator's own tenant.
+func (a Actor) RequireOperator() error {
+	if err := a.Require(Admin); err != nil {
+		return err
+	}
+	if a.Tenant != video.DefaultTenant {
+		return &video.Error{Kind: video.Forbidden, Code: "operator_only",
+			Msg: fmt.Sprintf("Only keys of the operator's own tenant, %q, may see the whole service; GET /api/usage says what your tenant uses.", video.DefaultTenant)}
 	}
 	return nil
 }

@@ -56,10 +56,10 @@ func New(version string, st *store.Store, q queue.Queue, disk func() (Disk, erro
 	}
 }
 
-// Status returns how the service is doing: what all tenants do together. Which videos
-// are in work is shown for the tenant of the actor only.
+// Status returns how the service is doing: what all tenants do together. Only the operator may see it, and
+// which videos are in work only for the tenant of the actor.
 func (s *Service) Status(ctx context.Context, by auth.Actor) (Status, error) {
-	if err := by.Require(auth.Admin); err != nil {
+	if err := by.RequireOperator(); err != nil {
 		return Status{}, err
 	}
 	status := Status{Version: s.version}

@@ -27,6 +27,9 @@ type Fetched struct {
 // Fetch leases the messages that a webhook holds, oldest first. Each is fetched again later unless its
 // outcome is reported within a minute.
 func (s *Service) Fetch(ctx context.Context, by auth.Actor, id string, limit int) ([]Fetched, error) {
+	if err := by.Require(auth.Admin, auth.Read); err != nil {
+		return nil, err
+	}
 	h, err := s.Get(ctx, by, id)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ type systemRoutes struct{ system *system.Service }
 
 func (r systemRoutes) register(t *table) {
 	add(t, operation{
-		id: "getSystem", route: "GET /api/system", summary: "Get workers, queue, disk and stored bytes of the whole service", tag: "system",
+		id: "getSystem", route: "GET /api/system", summary: "Get workers, queue, disk and stored bytes of the whole service; for keys of the operator's tenant", tag: "system",
 		scopes: []auth.Scope{auth.Admin}, status: 200,
 	}, r.status)
 }

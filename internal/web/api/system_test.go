@@ -26,6 +26,18 @@ func busySystem() system.Status {
 	}
 }
 
+// What the whole service does is the operator's to see, not every tenant's.
+func TestOnlyTheOperatorSeesTheSystem(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Config{})
+	if w := r.ask("GET", "/api/system", ""); w.Code != 200 {
+		t.Errorf("the operator gets %d %s", w.Code, w.Body)
+	}
+	for _, path := range []string{"/api/system", "/api/tenant"} {
+		wantProblem(t, r.askAs(r.newKeyOf("acme"), "GET", path, ""), 403, "operator_only")
+	}
+}
+
 func TestSystem(t *testing.T) {
 	t.Parallel()
 	var got, want any

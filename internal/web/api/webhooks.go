@@ -29,6 +29,7 @@ func (r webhookRoutes) register(t *table) {
 	add(t, op("testWebhook", "POST /api/webhook/{id}/test", "Send an event of the type webhook.test", 202, one, 404, 409, 507), r.test)
 	fetch := op("fetchWebhookEvents", "POST /api/webhook/{id}/fetch", "Fetch the events of a webhook without a URL", 200, one, 404, 409)
 	fetch.costly = true
+	fetch.scopes = []auth.Scope{auth.Admin, auth.Read} // an event tells of a video
 	add(t, fetch, r.fetch)
 	deliveries := op("listDeliveries", "GET /api/webhook/{id}/deliveries", "List the deliveries of the last 30 days, newest first", 200,
 		append(described(new(deliveryQuery).parameters()), id), 404)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -103,6 +104,23 @@ func TestListDeliveries(t *testing.T) {
 	}
 	if w := r.ask("GET", path+"/deliveries?status=lost&limit=0&cursor=x", ""); w.Code != 400 || strings.Count(w.Body.String(), `"field"`) != 3 {
 		t.Errorf("answer is %d %s; want three faults", w.Code, w.Body)
+	}
+}
+
+// A message has the title and the metadata of a video, so a key that may not read videos gets none.
+func TestMessagesAreForKeysThatMayReadVideos(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Config{})
+	path, admin := r.newWebhook(`{"pull":true}`), r.newKey(auth.Admin)
+	r.ask("POST", path+"/test", "")
+	wantProblem(t, r.askAs(admin, "POST", path+"/fetch", ""), 403, "insufficient_scope")
+	var log struct{ Deliveries []struct{ ID string } }
+	if r.decode(r.askAs(admin, "GET", path+"/deliveries", ""), &log); len(log.Deliveries) != 1 {
+		t.Fatalf("the log has %+v", log)
+	}
+	wantProblem(t, r.askAs(admin, "GET", "/api/webhook/delivery/"+log.Deliveries[0].ID+"/message", ""), 403, "insufficient_scope")
+	if w := r.askAs(r.newKey(auth.Admin, auth.Read), "POST", path+"/fetch", ""); w.Code != 200 || !strings.Contains(w.Body.String(), "webhook.test") {
+		t.Errorf("a key with both scopes gets %d %s", w.Code, w.Body)
 	}
 }
 

@@ -3,7 +3,7 @@
 import { request, whenUnauthorized } from "./api.js";
 import { Dock } from "./dock.js";
 import { button, confirmAction, el, problemBox } from "./dom.js";
-import { askOtherTabs, forgetEverywhere, forgetKey, key, may, setMe, useKey, whenArrived, whenForgotten, whoAmI } from "./key.js";
+import { askOtherTabs, forgetEverywhere, forgetKey, isOperator, key, may, setMe, useKey, whenArrived, whenForgotten, whoAmI } from "./key.js";
 import { Library, sorts } from "./list.js";
 import { SettingsPage } from "./settings.js";
 import { SystemPage } from "./system.js";
@@ -81,7 +81,7 @@ async function route() {
   nav.classList.remove("waiting");
   const to = parse();
   for (const link of links) {
-    link.hidden = Boolean(link.dataset.needs) && !may(link.dataset.needs);
+    link.hidden = link.dataset.needs === "operator" && !isOperator();
     link.toggleAttribute("aria-current", link.dataset.route === to.page);
     if (link.dataset.route === to.page) link.setAttribute("aria-current", "page");
   }
@@ -105,7 +105,7 @@ function show(to) {
   page?.stop();
   page = null;
   showOutdated(null);
-  if (to.page === "library" || to.page === "system" && !may("admin")) return showLibrary(to.query, previous);
+  if (to.page === "library" || to.page === "system" && !isOperator()) return showLibrary(to.query, previous);
   home.library.stop();
   home.shown = false;
   page = to.page === "settings" ? new SettingsPage(() => forget.click()) : to.page === "system" ? new SystemPage(showOutdated) : new VideoPage(to.id, {

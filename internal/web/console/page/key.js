@@ -87,3 +87,8 @@ export function whoAmI() {
 export function may(scope) {
   return me?.scopes.includes(scope) ?? false;
 }
+
+// isOperator reports whether the key may see the whole service: all tenants, workers and the queue. The server decides.
+export function isOperator() {
+  return may("admin") && me.tenant === "default";
+}

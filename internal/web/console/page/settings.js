@@ -2,23 +2,23 @@
 
 import { request } from "./api.js";
 import { button, el, problemBox } from "./dom.js";
-import { isRemembered, may, whoAmI } from "./key.js";
+import { isOperator, isRemembered, may, whoAmI } from "./key.js";
 import { Keys } from "./keys.js";
-import { maySeeTenants, Tenants, usageTiles } from "./tenants.js";
+import { Tenants, usageTiles } from "./tenants.js";
 import { Webhooks } from "./webhooks.js";
 
 const scopes = {
   read: "see and watch videos",
   write: "upload and change videos",
   delete: "delete videos",
-  admin: "manage keys and webhooks, and see the whole system",
+  admin: "manage keys and webhooks",
 };
 
 // SettingsPage shows what the key may see.
 export class SettingsPage {
   #usage = el("div", {}, el("p", { class: "fine" }, "Loading…"));
   #title = el("h1", { tabindex: -1 }, "Settings");
-  #parts = [may("admin") && new Keys(), may("admin") && new Webhooks(), maySeeTenants() && new Tenants()].filter(Boolean);
+  #parts = [may("admin") && new Keys(), may("admin") && new Webhooks(), isOperator() && new Tenants()].filter(Boolean);
 
   // forget forgets the key.
   constructor(forget) {
@@ -32,7 +32,7 @@ export class SettingsPage {
         el("h3", {}, "What it may do"),
         el("ul", { class: "scopes" }, Object.entries(scopes).filter(([name]) => name !== "admin" || may("admin")).map(([name, words]) =>
           el("li", { class: may(name) ? "yes" : "no" }, el("span", { "aria-hidden": "true" }, may(name) ? "✓" : "–"), el("span", {}, el("strong", {}, name), ` ${may(name) ? words : `may not ${words}`}`)))),
-        el("p", { class: "actions" }, button("Forget this key", forget), el("a", { href: "docs" }, "API docs"), may("admin") && el("a", { href: "#/system" }, "Workers and queue")),
+        el("p", { class: "actions" }, button("Forget this key", forget), el("a", { href: "docs" }, "API docs"), isOperator() && el("a", { href: "#/system" }, "Workers and queue")),
         !may("admin") && el("p", { class: "fine" }, "The operator makes and revokes keys with ", el("code", {}, "spool keys"), ".")),
       may("read") && el("section", { class: "panel", "aria-labelledby": "usage-title" }, el("h2", { id: "usage-title" }, "Usage"), this.#usage),
       this.#parts.map((part) => part.node));

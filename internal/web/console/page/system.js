@@ -1,4 +1,4 @@
-// The system: workers, queue, disk and storage of the whole service, for keys with the scope admin.
+// The system: workers, queue, disk and storage of the whole service, for the operator's keys.
 
 import { request } from "./api.js";
 import { button, el, problemBox } from "./dom.js";

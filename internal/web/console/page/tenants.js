@@ -3,7 +3,6 @@
 import { request } from "./api.js";
 import { button, el, problemBox } from "./dom.js";
 import { bytes } from "./format.js";
-import { may, whoAmI } from "./key.js";
 
 const count = (n) => n.toLocaleString();
 const minutes = (n) => `${Number(n.toFixed(n < 10 ? 1 : 0)).toLocaleString()} min`;
@@ -68,9 +67,4 @@ function row(tenant) {
     const [used, limit] = [of(tenant), most(tenant)];
     return el("td", {}, format(used), limit > 0 && [el("span", { class: "fine" }, ` of ${format(limit)}`), gauge(`${name} of ${tenant.name}`, used, limit, format)]);
   }));
-}
-
-// maySeeTenants reports whether the key is the operator's. The server decides.
-export function maySeeTenants() {
-  return may("admin") && whoAmI().tenant === "default";
 }
