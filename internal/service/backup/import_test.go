@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -154,13 +156,17 @@ func TestImportRefusesWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	s := databases["sqlite"](t)
 	for text, want := range map[string]string{
-		`{"table":"database_identity","columns":["one","id"]}`:          `no table "database_identity"`,
-		`{"table":"video; DROP TABLE video","columns":["id"]}`:          "no table",
-		`{"table":"tenant","columns":["name) VALUES (1); --"]}`:         "no column",
-		"{\"table\":\"tenant\",\"columns\":[\"name\"]}\n[\"a\",\"b\"]":  "2 values instead of 1",
-		"{\"table\":\"tenant\",\"columns\":[\"name\"]}\n[1]":            "wrong type",
-		"{\"table\":\"tenant\",\"columns\":[\"name\",\"bytes\"]}\n[\"a": "a row of table tenant",
-		`["a"]`: "instead of 0",
+		`{"table":"database_identity","columns":["one","id"]}`:           `no table "database_identity"`,
+		`{"table":"video; DROP TABLE video","columns":["id"]}`:           "no table",
+		`{"table":"tenant","columns":["name) VALUES (1); --"]}`:          "no column",
+		"{\"table\":\"tenant\",\"columns\":[\"name\"]}\n[\"a\",\"b\"]":   `row 1 of table "tenant" has more than 1 values`,
+		"{\"table\":\"tenant\",\"columns\":[\"name\"]}\n[\"a\"]\n[]":     `row 2 of table "tenant" has 0 values instead of 1`,
+		"{\"table\":\"tenant\",\"columns\":[\"name\"]}\n[1]":             `row 1 of table "tenant", column name: 1 is of the wrong type`,
+		"{\"table\":\"tenant\",\"columns\":[\"name\"]}\n[[1]]":           "wrong type",
+		"{\"table\":\"tenant\",\"columns\":[\"name\"]}\n[{\"a\":\"b\"}]": "an object is no value",
+		"{\"table\":\"tenant\",\"columns\":\"name\"}":                    "does not name its columns",
+		"{\"table\":\"tenant\",\"columns\":[\"name\",\"bytes\"]}\n[\"a":  `row 1 of table "tenant", column name`,
+		`["a"]`: "between the rows",
 		"{\"table\":\"tenant\",\"columns\":[\"name\"]}\n{\"table\":\"tenant\",\"columns\":[\"name\"]}": "comes twice",
 	} {
 		if err := importRows(t.Context(), s, strings.NewReader(text), func(map[string]int64) error { return nil }); err == nil || !strings.Contains(err.Error(), want) {
@@ -169,27 +175,70 @@ func TestImportRefusesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
+// What a hostile row costs does not depend on how many values it has, or how large they are. It runs alone, because it
+// measures.
+func TestAHostileRowTakesLittleMemory(t *testing.T) {
+	s := databases["sqlite"](t)
+	const table = `{"table":"tenant","columns":["name"]}` + "\n"
+	for name, tt := range map[string]struct{ begin, repeat, want string }{
+		"many values":     {table + `["a"]` + "\n" + `["b"`, `,""`, `row 2 of table "tenant" has more than 1 values`},
+		"a list of lists": {table + `[`, `[`, `row 1 of table "tenant", column name: [ is of the wrong type`},
+		"a long value":    {table + `["`, `x`, `row 1 of table "tenant" is longer than 64 MiB`},
+		"many columns":    {`{"table":"tenant","columns":["name"`, `,"name"`, "more than 1000"},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := importRows(t.Context(), s, io.MultiReader(strings.NewReader(tt.begin), &endless{text: tt.repeat}), func(map[string]int64) error { return nil })
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v; want %q", name, err, tt.want)
+		}
+		if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 300 {
+			t.Errorf("%s: %d MiB were allocated", name, n)
+		}
+	}
+}
+
+// endless repeats a text for 100 MiB.
+type endless struct {
+	text string
+	read int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.read > 100<<20 {
+		return 0, io.EOF
+	}
+	for i := range p {
+		p[i] = e.text[(e.read+i)%len(e.text)]
+	}
+	e.read += len(p)
+	return len(p), nil
+}
+
 // Plans have megabytes: a statement has a few of them, however many rows it could have.
 func TestImportedStatementsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := databases["sqlite"](t)
 	err := s.InTx(t.Context(), func(tx *store.Tx) error {
 		in := newImporter(tx, true)
-		if err := in.line(t.Context(), []byte(`{"table":"tenant","columns":["name"]}`)); err != nil {
-			return err
-		}
+		parts := []io.Reader{strings.NewReader(`{"table":"tenant","columns":["name"]}` + "\n")}
 		for i := range 4 {
-			row := fmt.Sprintf(`["%d%s"]`, i, strings.Repeat("x", insertBytes/4*3))
-			if err := in.line(t.Context(), []byte(row)); err != nil {
-				return err
-			}
-			if stored := in.counts["tenant"]; stored != int64(i+1)/2*2 {
-				t.Errorf("after %d rows %d are stored", i+1, stored)
-			}
+			row := fmt.Sprintf("[\"%d%s\"]\n", i, strings.Repeat("x", insertBytes/4*3))
+			parts = append(parts, strings.NewReader(row), readerFunc(func([]byte) (int, error) {
+				if stored := in.counts["tenant"]; stored != int64(i+1)/2*2 {
+					t.Errorf("after %d rows %d are stored", i+1, stored)
+				}
+				return 0, io.EOF
+			}))
 		}
-		return nil
+		return in.read(t.Context(), io.MultiReader(parts...))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 }
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
