@@ -71,8 +71,5 @@ func (p *Plan) MayHaveClosedCaptions() bool {
 		slices.Contains([]string{"mpeg2video", "h264"}, p.Input.Codec)
 }
 
-// MayHaveText reports whether there may be text to take from a source.
-func (p *Plan) MayHaveText() bool { return len(p.TextTracks()) > 0 || p.MayHaveClosedCaptions() }
-
 // Is reports whether a stream is meant for something, in ffmpeg's words.
 func (s Stream) Is(disposition string) bool { return slices.Contains(s.Dispositions, disposition) }

@@ -270,6 +270,9 @@ func (p *Plan) Without(name Name) *Plan {
 	return &other
 }
 
+// MayHaveText reports whether there may be text to take from a source.
+func (p *Plan) MayHaveText() bool { return len(p.TextTracks()) > 0 || p.MayHaveClosedCaptions() }
+
 // Length returns how long chunk i plays.
 func (p *Plan) Length(i int) time.Duration {
 	tb, c := p.Input.TimeBase, p.Chunks[i]
