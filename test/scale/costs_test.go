@@ -14,6 +14,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -112,7 +113,7 @@ func (y *yard) fill(n, every int) {
 			if (first+i)%every == 0 {
 				v.Status = video.Fail
 			}
-			if err := tx.InsertVideo(ctx, v); err != nil {
+			if err := catalog.Insert(ctx, tx, v); err != nil {
 				return err
 			}
 			y.videos = append(y.videos, v.ID)

@@ -15,6 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue/river"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -87,7 +88,7 @@ func (s *searched) fill() {
 	for first := 0; first < s.n; first += batch {
 		s.must(s.store.InTx(s.Context(), func(tx *store.Tx) error {
 			for i := first; i < min(first+batch, s.n); i++ {
-				if err := tx.InsertVideo(s.Context(), searchedVideo(i, every)); err != nil {
+				if err := catalog.Insert(s.Context(), tx, searchedVideo(i, every)); err != nil {
 					return err
 				}
 			}

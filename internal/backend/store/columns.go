@@ -3,11 +3,18 @@ package store
 import (
 	"database/sql"
 	"database/sql/driver"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
 	"time"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -155,9 +162,23 @@ func (m microseconds) Scan(value any) error {
 // titleKey is the key of a title; reading it leaves the title as it is.
 type titleKey struct{ title *string }
 
-func (k titleKey) Value() (driver.Value, error) { return keyOfTitle(*k.title), nil }
+func (k titleKey) Value() (driver.Value, error) { return TitleKey(*k.title), nil }
 
 func (titleKey) Scan(any) error { return nil }
+
+// maxTitleKey is how many bytes of a title a list is ordered by. PostgreSQL limits an entry of an index.
+const maxTitleKey = 256
+
+// TitleKey returns what a title is ordered by. It has no case and no accents, so that "Äpfel" is beside "apples". It
+// is in hexadecimal digits, which all collations of PostgreSQL order as SQLite does.
+func TitleKey(title string) string {
+	folded := cases.Fold().String(title)
+	plain, _, err := transform.String(transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC), folded)
+	if err != nil {
+		plain = folded
+	}
+	return hex.EncodeToString([]byte(plain[:min(len(plain), maxTitleKey)]))
+}
 
 // jsonText is a document as JSON.
 type jsonText struct{ document any } // a pointer

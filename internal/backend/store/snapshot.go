@@ -76,13 +76,5 @@ func (s *Snapshot) Videos(ctx context.Context, after video.ID, limit int) ([]vid
 	if err != nil || len(page) == 0 {
 		return nil, err
 	}
-	ids := make([]video.ID, len(page))
-	for i, one := range page {
-		ids[i] = one.ID
-	}
-	resolutions, err := s.resolutions(ctx, ids)
-	for i, one := range page {
-		page[i].Resolutions = resolutions[one.ID]
-	}
-	return page, err
+	return page, s.addResolutions(ctx, page)
 }

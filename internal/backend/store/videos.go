@@ -14,13 +14,10 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// InsertVideo stores a new video with its resolutions and labels.
+// InsertVideo stores a new video with its resolutions.
 func (t *Tx) InsertVideo(ctx context.Context, v video.Video) error {
 	query, args := insertVideo(&v)
 	if _, err := t.change(ctx, "insert video", v.ID, query, args...); err != nil {
-		return err
-	}
-	if err := t.insertLabels(ctx, v); err != nil {
 		return err
 	}
 	for i, r := range v.Resolutions {
@@ -50,12 +47,46 @@ func (s *Store) VideoWithPlan(ctx context.Context, id video.ID) (video.Video, er
 }
 
 func (s *Store) readVideo(ctx context.Context, id video.ID, columns string) (video.Video, error) {
+	var v video.Video
+	err := s.Read(ctx, func(q Queries) (err error) {
+		v, err = q.video(ctx, id, columns)
+		return err
+	})
+	return v, err
+}
+
+// SelectVideos returns the videos that a condition selects, with their resolutions, with two statements. where is what
+// follows FROM video. Plans are read of the videos that are processing.
+func (q Queries) SelectVideos(ctx context.Context, where string, args ...any) ([]video.Video, error) {
+	videos, err := Collect(ctx, q, "read videos", func(row *sql.Rows) (video.Video, error) { return scanVideo(row) },
+		`SELECT `+listColumns+` FROM video `+where, args...)
+	if err != nil || len(videos) == 0 {
+		return nil, err
+	}
+	return videos, q.addResolutions(ctx, videos)
+}
+
+// addResolutions adds the resolutions of videos, with one statement.
+func (q Queries) addResolutions(ctx context.Context, videos []video.Video) error {
+	ids := make([]video.ID, len(videos))
+	for i, v := range videos {
+		ids[i] = v.ID
+	}
+	all, err := q.resolutions(ctx, ids)
+	for i, v := range videos {
+		videos[i].Resolutions = all[v.ID]
+	}
+	return err
+}
+
+// Read runs f on one moment of the database. It only reads.
+func (s *Store) Read(ctx context.Context, f func(Queries) error) error {
 	tx, err := s.snapshot(ctx)
 	if err != nil {
-		return video.Video{}, err
+		return err
 	}
 	defer tx.Rollback() // there is nothing to commit
-	return Queries{tx}.video(ctx, id, columns)
+	return f(Queries{tx})
 }
 
 // snapshotOptions make a read-only transaction that sees one moment of the database.
@@ -220,8 +251,7 @@ func (t *Tx) InsertResolution(ctx context.Context, r video.Resolution) error {
 	return err
 }
 
-// MarkDeleted hides a video from readers while its objects are removed. Its labels go
-// at once, so that searches need not skip it.
+// MarkDeleted hides a video from readers while its objects are removed.
 func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
 	n, err := t.change(ctx, "mark video deleted", id,
 		`UPDATE video SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, Millis(at), id)
@@ -231,15 +261,10 @@ func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
 	if n > 0 {
 		t.emit(video.EventDeleted, id)
 	}
-	if _, err = t.Exec(ctx, "remove labels", `DELETE FROM metadata_index WHERE video_id = $1`, id); err != nil {
-		return err
-	}
-	_, err = t.Exec(ctx, "end import", `DELETE FROM video_import WHERE video_id = $1`, id) // its URL may hold a password
-	return err
+	return nil
 }
 
-// RemoveVideo deletes a video with its resolutions, steps and labels. It is no error if the
-// video does not exist.
+// RemoveVideo deletes a video with everything that refers to it. It is no error if the video does not exist.
 func (t *Tx) RemoveVideo(ctx context.Context, id video.ID) error {
 	_, err := t.change(ctx, "remove video", id, `DELETE FROM video WHERE id = $1`, id)
 	return err

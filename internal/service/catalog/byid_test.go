@@ -1,4 +1,4 @@
-package storetest
+package catalog
 
 import (
 	"slices"
@@ -29,7 +29,7 @@ func videosByID(t *testing.T, st *store.Store) {
 	for range 5_000 {
 		ids = append(ids, video.ID(uuid.NewString()))
 	}
-	videos, sums, err := st.VideosByID(t.Context(), ids, "assemble")
+	videos, sums, err := videosByIDs(t, st, ids)
 	got, want := idsOf(videos), []video.ID{mine, theirs}
 	slices.Sort(got)
 	slices.Sort(want)
@@ -40,6 +40,6 @@ func videosByID(t *testing.T, st *store.Store) {
 	if len(sums) != 1 || len(sums[theirs]) != 1 || sums[theirs][0].Weight != 3 {
 		t.Errorf("the sums are %v, want one of the weight 3 for %s", sums, theirs)
 	}
-	none, _, err := st.VideosByID(t.Context(), nil, "assemble")
+	none, _, err := videosByIDs(t, st, nil)
 	wantIDs(t, idsOf(none), err)
 }

@@ -1,4 +1,4 @@
-package storetest
+package catalog
 
 import (
 	"encoding/json"
@@ -23,12 +23,12 @@ func labelsFollow(t *testing.T, st *store.Store) {
 	} {
 		v.Title, v.Metadata = v.Title+"!", metadata
 		change(t, st, func(tx *store.Tx) error {
-			return errors.Join(tx.Lock(t.Context(), v.ID), store.Describe(t.Context(), tx, v))
+			return errors.Join(tx.Lock(t.Context(), v.ID), describe(t.Context(), tx, v))
 		})
 		wantVideo(t, st, v)
 		for _, label := range []video.Label{{Key: "a", Value: "x"}, {Key: "a", Value: "z"}, {Key: "b", Value: "y"}, {Key: "c", Value: "z"}} {
 			f := video.Filter{Labels: []video.Label{label}}
-			found, _, err := st.Videos(t.Context(), video.DefaultTenant, f, video.Cursor{}, 10)
+			found, _, err := listVideos(t, st, video.DefaultTenant, f, video.Cursor{}, 10)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ func (c *Catalog) Edit(ctx context.Context, by auth.Actor, id video.ID, e video.
 			return err
 		}
 		v.Edit(e)
-		return store.Describe(ctx, tx, v)
+		return describe(ctx, tx, v)
 	})
 	if err != nil {
 		return State{}, err

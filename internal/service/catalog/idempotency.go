@@ -67,7 +67,7 @@ func (c *Catalog) insertOnce(ctx context.Context, tx *store.Tx, v video.Video, s
 // has reached a limit. It is checked after the video was
 // counted: from then on no other transaction can use up the same last place.
 func (c *Catalog) insertVideo(ctx context.Context, tx *store.Tx, v video.Video, source *string) error {
-	if err := tx.InsertVideo(ctx, v); err != nil {
+	if err := Insert(ctx, tx, v); err != nil {
 		return err
 	}
 	if source != nil {

@@ -1,4 +1,4 @@
-package store
+package catalog
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -19,9 +20,16 @@ func labelHash(tenant video.Tenant, l video.Label) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
-// insertLabels adds the labels of a video. A change of its metadata replaces them in the same transaction.
-func (q Queries) insertLabels(ctx context.Context, v video.Video) error {
-	hashes := map[string]int{} // keys of a JSON object; see IDList
+// Insert stores a new video with its resolutions and labels.
+func Insert(ctx context.Context, tx *store.Tx, v video.Video) error {
+	if err := tx.InsertVideo(ctx, v); err != nil {
+		return err
+	}
+	return insertLabels(ctx, tx, v)
+}
+
+func insertLabels(ctx context.Context, tx *store.Tx, v video.Video) error {
+	hashes := map[string]int{} // keys of a JSON object; see store.IDList
 	for _, l := range video.Labels(v.Metadata) {
 		hashes[strconv.FormatInt(labelHash(v.Tenant, l), 10)] = 0
 	}
@@ -32,21 +40,26 @@ func (q Queries) insertLabels(ctx context.Context, v video.Video) error {
 	if err != nil {
 		return fmt.Errorf("index metadata: %w", err)
 	}
-	_, err = q.Exec(ctx, "index metadata", `
+	_, err = tx.Exec(ctx, "index metadata", `
 		INSERT INTO metadata_index (hash, created_at, video_id)
-		SELECT CAST(l.key AS BIGINT), CAST($1 AS BIGINT), $2 FROM json_each($3) AS l`, Millis(v.CreatedAt), v.ID, string(text))
+		SELECT CAST(l.key AS BIGINT), CAST($1 AS BIGINT), $2 FROM json_each($3) AS l`, store.Millis(v.CreatedAt), v.ID, string(text))
 	return err
 }
 
-// Describe stores the title and the metadata of a video, and replaces its labels. The video
-// must be locked.
-func Describe(ctx context.Context, t *Tx, v video.Video) error {
-	if _, err := t.Exec(ctx, "describe video", `UPDATE video SET title = $1, title_key = $2, metadata = $3 WHERE id = $4`,
-		v.Title, keyOfTitle(v.Title), NullText(string(v.Metadata)), v.ID); err != nil {
+// RemoveLabels removes the labels of a video that is deleted, so that searches need not skip it.
+func RemoveLabels(ctx context.Context, tx *store.Tx, id video.ID) error {
+	_, err := tx.Exec(ctx, "remove labels", `DELETE FROM metadata_index WHERE video_id = $1`, id)
+	return err
+}
+
+// describe stores the title and the metadata of a video, and replaces its labels. The video must be locked.
+func describe(ctx context.Context, tx *store.Tx, v video.Video) error {
+	if _, err := tx.Exec(ctx, "describe video", `UPDATE video SET title = $1, title_key = $2, metadata = $3 WHERE id = $4`,
+		v.Title, store.TitleKey(v.Title), store.NullText(string(v.Metadata)), v.ID); err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, "remove labels", `DELETE FROM metadata_index WHERE video_id = $1`, v.ID); err != nil {
+	if err := RemoveLabels(ctx, tx, v.ID); err != nil {
 		return err
 	}
-	return t.insertLabels(ctx, v)
+	return insertLabels(ctx, tx, v)
 }

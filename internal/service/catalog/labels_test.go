@@ -1,4 +1,4 @@
-package storetest
+package catalog
 
 import (
 	"encoding/json"
@@ -13,15 +13,16 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-func labelTests() []test {
-	return []test{
+func TestLabels(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, []databaseTest{
 		{"the index answers as reading all metadata does", indexAgreesWithMetadata},
 		{"videos with many labels are found", manyLabels},
 		{"labels of any size and with any character are found", oddLabels},
 		{"labels follow the metadata when it changes", labelsFollow},
 		{"a deleted video leaves no labels", deletionRemovesLabels},
 		{"a rare label is found among frequent ones by one page", rareAmongFrequent},
-	}
+	})
 }
 
 // indexed returns how many rows the index has for videos.
@@ -81,7 +82,7 @@ func indexAgreesWithMetadata(t *testing.T, st *store.Store) {
 			if r.IntN(10) == 0 {
 				v.Tenant = "acme"
 			}
-			if err := tx.InsertVideo(t.Context(), v); err != nil {
+			if err := Insert(t.Context(), tx, v); err != nil {
 				return err
 			}
 			if r.IntN(10) == 0 {
@@ -162,6 +163,9 @@ func deletionRemovesLabels(t *testing.T, st *store.Store) {
 		if err := tx.MarkDeleted(t.Context(), marked, noon); err != nil {
 			return err
 		}
+		if err := RemoveLabels(t.Context(), tx, marked); err != nil {
+			return err
+		}
 		return tx.RemoveVideo(t.Context(), removed)
 	})
 	if n := indexed(t, st); n != 1 {
@@ -180,7 +184,7 @@ func insertMany(t *testing.T, st *store.Store, n int, metadata func(i int) strin
 			v := newVideo()
 			v.ID = video.ID(fmt.Sprint("00000000-0000-7000-8000-", 100000000000+i))
 			v.CreatedAt, v.Metadata = noon.Add(-time.Duration(i)*time.Millisecond), json.RawMessage(metadata(i))
-			if err := tx.InsertVideo(t.Context(), v); err != nil {
+			if err := Insert(t.Context(), tx, v); err != nil {
 				return err
 			}
 			ids[i] = v.ID

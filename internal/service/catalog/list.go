@@ -1,52 +1,33 @@
-package store
+package catalog
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Videos returns a page of a tenant's videos in the order of a filter, and the cursor
-// of the next page, which is zero after the last one. It leaves out videos that are
-// being deleted, and the plans of videos that are not processing.
-//
-// A page of a search (Filter.IsSearch) may have fewer videos than limit, or none,
-// and still not be the last; see searchLabels and searchRows.
-func (s *Store) Videos(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
-	tx, err := s.snapshot(ctx)
-	if err != nil {
-		return nil, video.Cursor{}, err
-	}
-	defer tx.Rollback() // there is nothing to commit
-	return Queries{tx}.list(ctx, tenant, f, after, limit)
-}
+// reader reads lists on one moment of the database: otherwise a video that was found could be gone when it is read.
+type reader struct{ store.Queries }
 
-// VideosByID returns some videos of any tenant, in no order, with the StepTotals of
-// the videos that are processing. It leaves out what Videos leaves out, and missing
-// videos. It always runs three statements in one snapshot: otherwise a video that
-// is finished meanwhile would look as if it had just begun.
-func (s *Store) VideosByID(ctx context.Context, ids []video.ID, apart string) ([]video.Video, map[video.ID][]Step, error) {
-	tx, err := s.snapshot(ctx)
+// videosByID returns some videos of any tenant, in no order, with the totals of the steps of the videos that are
+// processing. It leaves out missing videos, and those that are being deleted.
+func (q reader) videosByID(ctx context.Context, ids []video.ID) ([]video.Video, map[video.ID][]store.Step, error) {
+	in, arg := store.IDList(1, ids)
+	videos, err := q.SelectVideos(ctx, `WHERE deleted_at IS NULL AND id IN `+in, arg)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer tx.Rollback() // there is nothing to commit
-	q := Queries{tx}
-	videos, err := q.byID(ctx, ids)
-	if err != nil {
-		return nil, nil, err
-	}
-	sums, err := q.StepTotals(ctx, BeingProcessed(videos), apart)
+	sums, err := q.StepTotals(ctx, beingProcessed(videos), pipeline.PerRendition())
 	return videos, sums, err
 }
 
-// BeingProcessed returns the ids of the videos that are processing.
-func BeingProcessed(videos []video.Video) []video.ID {
+// beingProcessed returns the ids of the videos that are processing.
+func beingProcessed(videos []video.Video) []video.ID {
 	var ids []video.ID
 	for _, v := range videos {
 		if v.Status == video.Processing {
@@ -56,68 +37,33 @@ func BeingProcessed(videos []video.Video) []video.ID {
 	return ids
 }
 
-// byID is VideosByID without the totals.
-func (q Queries) byID(ctx context.Context, ids []video.ID) ([]video.Video, error) {
-	in, arg := IDList(1, ids)
-	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE deleted_at IS NULL AND id IN `+in, arg)
-	if err != nil {
-		return nil, err
-	}
-	return q.withResolutions(ctx, videos)
-}
-
-// list is Videos in a snapshot: otherwise a video that was found could be gone when
-// it is read. It runs two to four statements, however many videos there are.
-func (q Queries) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
-	find := q.page
+// list returns a page of a tenant's videos in the order of a filter, and the cursor of the next page, which is zero
+// after the last one. It leaves out videos that are being deleted, and the plans of videos that are not processing.
+// It runs two to four statements, however many videos there are.
+//
+// A page of a search (Filter.IsSearch) may have fewer videos than limit, or none, and still not be the last; see
+// searchLabels and searchRows.
+func (q reader) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	switch {
 	case len(f.Labels) > 0 && f.Order.By == video.ByCreation:
-		find = q.searchLabels
+		return q.searchLabels(ctx, tenant, f, after, limit)
 	case f.IsSearch():
-		find = q.searchRows
+		return q.searchRows(ctx, tenant, f, after, limit)
 	}
-	videos, next, err := find(ctx, tenant, f, after, limit)
-	if err != nil || len(videos) == 0 {
-		return nil, next, err
-	}
-	videos, err = q.withResolutions(ctx, videos)
-	return videos, next, err
-}
-
-// withResolutions adds the resolutions of all videos, with one statement.
-func (q Queries) withResolutions(ctx context.Context, videos []video.Video) ([]video.Video, error) {
-	ids := make([]video.ID, len(videos))
-	for i, v := range videos {
-		ids[i] = v.ID
-	}
-	resolutions, err := q.resolutions(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	for i, v := range videos {
-		videos[i].Resolutions = resolutions[v.ID]
-	}
-	return videos, nil
+	return q.page(ctx, tenant, f, after, limit)
 }
 
 // page reads one page of the list. It asks for one video more, to find out
 // whether there is a next page.
-func (q Queries) page(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
-	text, args := pageQuery(tenant, f, after, limit+1)
-	videos, err := q.videos(ctx, text, args...)
+func (q reader) page(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
+	var where statement
+	stretch(&where, tenant, f, after, limit+1) // it ignores what only a search looks for
+	videos, err := q.SelectVideos(ctx, where.String(), where.args...)
 	if err != nil || len(videos) <= limit {
 		return videos, video.Cursor{}, err
 	}
 	videos = videos[:limit]
 	return videos, placeOf(videos[limit-1], f.Order), nil
-}
-
-// pageQuery selects the videos after a cursor. It ignores what only a search looks for.
-func pageQuery(tenant video.Tenant, f video.Filter, after video.Cursor, limit int) (text string, args []any) {
-	var s statement
-	s.add(`SELECT ` + listColumns + ` FROM video`)
-	stretch(&s, tenant, f, after, limit)
-	return s.String(), s.args
 }
 
 // statement is put together from parts. Arguments are numbered in the order of the text.
@@ -175,27 +121,4 @@ func (s *statement) addTime(created, id string, f video.Filter, after video.Curs
 	if !f.CreatedFrom.IsZero() {
 		s.add(` AND `+created+` >= ?`, from)
 	}
-}
-
-// videos returns the videos that a query finds, without resolutions.
-func (q Queries) videos(ctx context.Context, text string, args ...any) ([]video.Video, error) {
-	return Collect(ctx, q, "list videos", func(rows *sql.Rows) (video.Video, error) { return scanVideo(rows) }, text, args...)
-}
-
-// IDList writes a list of ids as a subquery with one argument, $n: there may be
-// thousands of ids, and a statement is planned anew for each number of arguments.
-// The ids are the keys of a JSON object, because json_each of an array differs
-// between the databases. A single id, the most frequent case, is passed directly,
-// which takes half the time.
-func IDList[ID ~string](n int, ids []ID) (in, arg string) {
-	mark := "$" + strconv.Itoa(n)
-	if len(ids) == 1 {
-		return "(" + mark + ")", string(ids[0])
-	}
-	names := make(map[ID]int, len(ids))
-	for _, id := range ids {
-		names[id] = 0
-	}
-	text, _ := json.Marshal(names) // strings and numbers: it cannot fail
-	return "(SELECT key FROM json_each(" + mark + "))", string(text)
 }

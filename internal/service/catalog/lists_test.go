@@ -1,4 +1,4 @@
-package storetest
+package catalog
 
 import (
 	"encoding/json"
@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/backend/store/storetest"
 	"github.com/spool-video/spool/internal/video"
 )
 
-func listTests() []test {
-	return []test{
+func TestLists(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, []databaseTest{
 		{"a tenant without videos has an empty list", emptyList},
 		{"a list has the newest first, and of equal age always the same one", newestFirst},
 		{"pages of every size add up to the list", pagesAddUp},
@@ -23,7 +25,6 @@ func listTests() []test {
 		{"a list is of the videos with a label", listOfLabels},
 		{"a list may have the oldest first", oldestFirst},
 		{"a list may be ordered by title, duration or size", listInOrder},
-		{"the size of a video follows its files", sizeFollowsFiles},
 		{"a list in order ends early, and goes on from there", orderEndsEarly},
 		{"a list in order goes on while videos change", orderGoesOn},
 		{"a list is of the videos whose names have words in them", listOfNames},
@@ -32,15 +33,14 @@ func listTests() []test {
 		{"a search by frequent labels ends early, and goes on from there", searchEndsEarly},
 		{"a list goes on while videos come and go", listGoesOn},
 		{"what is being deleted is not listed", deletedIsNotListed},
-		{"steps are added up", stepsAreAddedUp},
 		{"videos are read by their ids, thousands at once", videosByID},
-	}
+	})
 }
 
 // listed returns a page that has to be readable.
 func listed(t *testing.T, st *store.Store, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor) {
 	t.Helper()
-	page, next, err := st.Videos(t.Context(), video.DefaultTenant, f, after, limit)
+	page, next, err := listVideos(t, st, video.DefaultTenant, f, after, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func listedAsRead(t *testing.T, st *store.Store) {
 		})
 	}
 	aged(t, st, 0, func(v *video.Video) { v.Resolutions = nil })
-	page, _, err := st.Videos(ctx, video.DefaultTenant, video.Filter{}, video.Cursor{}, 100)
+	page, _, err := listVideos(t, st, video.DefaultTenant, video.Filter{}, video.Cursor{}, 100)
 	if err != nil || len(page) != video.DefaultPage+3 {
 		t.Fatalf("%d videos, %v; want %d", len(page), err, video.DefaultPage+3)
 	}
@@ -144,13 +144,13 @@ func listedAsRead(t *testing.T, st *store.Store) {
 }
 
 func plansInProcessing(t *testing.T, st *store.Store) {
-	ready, atWork := stored(t, st, video.Ready, "720p"), stored(t, st, video.Processing, "720p")
+	ready, atWork := storetest.Stored(t, st, video.Ready, "720p"), storetest.Stored(t, st, video.Processing, "720p")
 	for _, v := range []video.Video{ready, atWork} {
 		change(t, st, func(tx *store.Tx) error {
 			return tx.SetFindings(t.Context(), v.ID, store.Findings{Plan: &video.Plan{Timescale: 7}})
 		})
 	}
-	page, _, err := st.Videos(t.Context(), video.DefaultTenant, video.Filter{}, video.Cursor{}, 2)
+	page, _, err := listVideos(t, st, video.DefaultTenant, video.Filter{}, video.Cursor{}, 2)
 	if err != nil || len(page) != 2 {
 		t.Fatalf("%d videos, %v; want 2", len(page), err)
 	}
@@ -179,7 +179,7 @@ func listOfOneTenant(t *testing.T, st *store.Store) {
 	mine := aged(t, st, 0, nil)
 	theirs := aged(t, st, time.Hour, func(v *video.Video) { v.Tenant = "acme" })
 	for tenant, want := range map[video.Tenant]video.ID{video.DefaultTenant: mine, "acme": theirs} {
-		page, next, err := st.Videos(t.Context(), tenant, video.Filter{}, video.Cursor{}, 1)
+		page, next, err := listVideos(t, st, tenant, video.Filter{}, video.Cursor{}, 1)
 		if wantIDs(t, idsOf(page), err, want); next != (video.Cursor{}) {
 			t.Errorf("the list of %s goes on at %v", tenant, next)
 		}

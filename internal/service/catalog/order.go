@@ -1,36 +1,18 @@
-package store
+package catalog
 
 import (
 	"context"
-	"encoding/hex"
+	"database/sql"
 	"strconv"
-	"unicode"
+	"time"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
-	"golang.org/x/text/unicode/norm"
-
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/video"
 )
 
 // orderColumns are what lists are ordered by. Together with tenant and id, each is an index.
 var orderColumns = map[video.Sort]string{
 	video.ByCreation: "created_at", video.ByTitle: "title_key", video.ByDuration: "duration_us", video.BySize: "size_bytes",
-}
-
-// maxTitleKey is how many bytes of a title a list is ordered by. PostgreSQL limits an entry of an index.
-const maxTitleKey = 256
-
-// keyOfTitle returns what a title is ordered by. It has no case and no accents, so that "Äpfel" is beside "apples". It
-// is in hexadecimal digits, which all collations of PostgreSQL order as SQLite does.
-func keyOfTitle(title string) string {
-	folded := cases.Fold().String(title)
-	plain, _, err := transform.String(transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC), folded)
-	if err != nil {
-		plain = folded
-	}
-	return hex.EncodeToString([]byte(plain[:min(len(plain), maxTitleKey)]))
 }
 
 // placeOf returns the place of a video in a list.
@@ -40,7 +22,7 @@ func placeOf(v video.Video, o video.Order) video.Cursor {
 	case video.ByCreation:
 		at.CreatedAt = v.CreatedAt
 	case video.ByTitle:
-		at.Key = keyOfTitle(v.Title)
+		at.Key = store.TitleKey(v.Title)
 	case video.ByDuration:
 		at.Key = strconv.FormatInt(v.Duration.Microseconds(), 10)
 	case video.BySize:
@@ -79,26 +61,22 @@ func orderBy(o video.Order, column, id string) string {
 
 // selected examines the next videos after a cursor in another order than creation, and returns the videos that a
 // filter selects, with the cursor at which it stopped; zero: there are no more.
-func (q Queries) selected(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
+func (q reader) selected(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
 	labels := criteria(tenant, video.Filter{Labels: f.Labels})
 	s := countMet(`d.id, d.filename, d.title, d.is_public, d.status, d.created_at, d.duration_us, d.size_bytes`, `d.id`, labels)
 	s.add(` FROM video AS d`)
 	stretch(s, tenant, f, after, maxCandidates)
-	rows, err := q.db.QueryContext(ctx, s.String(), s.args...)
-	if err != nil {
-		return nil, after, Wrap("search videos", err)
-	}
-	defer rows.Close()
 	page := searchPage{limit: limit, most: maxCandidates}
-	for !page.isFull() && rows.Next() {
+	err := store.Each(ctx, q.Queries, "search videos", func(row *sql.Rows) (bool, error) {
 		var v video.Video
+		var created sql.NullInt64
+		var micros int64
 		var met int
-		if err := rows.Scan(&v.ID, &v.Filename, &v.Title, &v.IsPublic, &v.Status, timestamp{&v.CreatedAt},
-			microseconds{&v.Duration}, &v.SizeBytes, &met); err != nil {
-			return nil, after, Wrap("search videos", err)
-		}
+		err := row.Scan(&v.ID, &v.Filename, &v.Title, &v.IsPublic, &v.Status, &created, &micros, &v.SizeBytes, &met)
+		v.CreatedAt, v.Duration = store.FromMillis(created), time.Duration(micros)*time.Microsecond
 		page.examine(placeOf(v, f.Order), met == len(labels) && f.Selects(v))
-	}
+		return !page.isFull(), err
+	}, s.String(), s.args...)
 	ids, next := page.end()
-	return ids, next, Wrap("search videos", rows.Err())
+	return ids, next, err
 }

@@ -1,4 +1,4 @@
-package store
+package catalog
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -92,7 +93,7 @@ func (c criterion) writeFrom(to *statement, f video.Filter, after video.Cursor, 
 
 // searchLabels reads one page of the videos whose metadata has all labels of a filter. It goes through the videos
 // that meet the rarest criterion. A page that has examined maxCandidates of them ends with what it has found.
-func (q Queries) searchLabels(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
+func (q reader) searchLabels(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	all := criteria(tenant, f)
 	first, err := q.rarest(ctx, all, f, after)
 	if err != nil {
@@ -103,10 +104,8 @@ func (q Queries) searchLabels(ctx context.Context, tenant video.Tenant, f video.
 	if err != nil || len(ids) == 0 {
 		return nil, next, err
 	}
-	in, arg := IDList(1, ids)
-	videos, err := q.videos(ctx, `
-		SELECT `+listColumns+` FROM video
-		 WHERE deleted_at IS NULL AND id IN `+in+orderBy(f.Order, `created_at`, `id`), arg)
+	in, arg := store.IDList(1, ids)
+	videos, err := q.SelectVideos(ctx, `WHERE deleted_at IS NULL AND id IN `+in+orderBy(f.Order, `created_at`, `id`), arg)
 	// Different labels may have the same hash.
 	return slices.DeleteFunc(videos, func(v video.Video) bool {
 		return v.Tenant != tenant || !f.Fits(v.Metadata) || !f.Selects(v)
@@ -114,7 +113,7 @@ func (q Queries) searchLabels(ctx context.Context, tenant video.Tenant, f video.
 }
 
 // rarest returns which criterion the fewest videos after a cursor meet. It counts to maxCandidates.
-func (q Queries) rarest(ctx context.Context, all []criterion, f video.Filter, after video.Cursor) (int, error) {
+func (q reader) rarest(ctx context.Context, all []criterion, f video.Filter, after video.Cursor) (int, error) {
 	if len(all) == 1 {
 		return 0, nil
 	}
@@ -128,7 +127,7 @@ func (q Queries) rarest(ctx context.Context, all []criterion, f video.Filter, af
 		s.add(`) AS entry`)
 	}
 	type count struct{ criterion, videos int }
-	counts, err := Collect(ctx, q, "search metadata", func(row *sql.Rows) (c count, err error) {
+	counts, err := store.Collect(ctx, q.Queries, "search metadata", func(row *sql.Rows) (c count, err error) {
 		err = row.Scan(&c.criterion, &c.videos)
 		return c, err
 	}, s.String(), s.args...)
@@ -142,27 +141,20 @@ func (q Queries) rarest(ctx context.Context, all []criterion, f video.Filter, af
 
 // candidates goes through the videos that meet the first criterion and returns those that meet the others, too, with
 // the cursor at which it stopped; zero: there are no more.
-func (q Queries) candidates(ctx context.Context, first criterion, others []criterion, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
+func (q reader) candidates(ctx context.Context, first criterion, others []criterion, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
 	s := countMet(`d.created_at, `+first.id(), first.id(), others)
 	first.writeFrom(s, f, after, maxCandidates)
-	rows, err := q.db.QueryContext(ctx, s.String(), s.args...)
-	if err != nil {
-		return nil, after, Wrap("search metadata", err)
-	}
-	defer rows.Close()
 	page := searchPage{limit: limit, most: maxCandidates}
-	for !page.isFull() && rows.Next() {
+	err := store.Each(ctx, q.Queries, "search metadata", func(row *sql.Rows) (bool, error) {
 		at := video.Cursor{Order: f.Order}
-		var created int64
-		var met int
-		if err := rows.Scan(&created, &at.ID, &met); err != nil {
-			return nil, after, Wrap("search metadata", err)
-		}
+		var created, met int64
+		err := row.Scan(&created, &at.ID, &met)
 		at.CreatedAt = time.UnixMilli(created).UTC()
-		page.examine(at, met == len(others))
-	}
+		page.examine(at, met == int64(len(others)))
+		return !page.isFull(), err
+	}, s.String(), s.args...)
 	ids, next := page.end()
-	return ids, next, Wrap("search metadata", rows.Err())
+	return ids, next, err
 }
 
 // countMet begins a statement that selects columns of a table d, whose videos have their ids in one of them, and counts
@@ -183,7 +175,7 @@ func countMet(columns, id string, all []criterion) *statement {
 
 // searchRows reads one page of the videos that a filter selects, by examining one after the other: a page that has
 // examined maxNames of an index, or maxCandidates of the table, ends with what it has found.
-func (q Queries) searchRows(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
+func (q reader) searchRows(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	examine := q.named
 	if f.Order.By != video.ByCreation {
 		examine = q.selected
@@ -192,8 +184,8 @@ func (q Queries) searchRows(ctx context.Context, tenant video.Tenant, f video.Fi
 	if err != nil || len(ids) == 0 {
 		return nil, next, err
 	}
-	in, arg := IDList(1, ids)
-	videos, err := q.videos(ctx, `SELECT `+listColumns+` FROM video WHERE id IN `+in, arg)
+	in, arg := store.IDList(1, ids)
+	videos, err := q.SelectVideos(ctx, `WHERE id IN `+in, arg)
 	place := make(map[video.ID]int, len(ids))
 	for i, id := range ids {
 		place[id] = i
@@ -206,27 +198,21 @@ func (q Queries) searchRows(ctx context.Context, tenant video.Tenant, f video.Fi
 // named examines the names of the next videos after a cursor and returns the videos whose names have all words of a
 // filter in them, and that are as public as it wants, with the cursor at which it stopped; zero: there are no more. It
 // reads an index that has nothing else in it.
-func (q Queries) named(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
+func (q reader) named(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
 	var s statement
 	s.add(`SELECT created_at, id, filename, title, is_public FROM video`)
 	stretch(&s, tenant, f, after, maxNames)
-	rows, err := q.db.QueryContext(ctx, s.String(), s.args...)
-	if err != nil {
-		return nil, after, Wrap("search names", err)
-	}
-	defer rows.Close()
 	page := searchPage{limit: limit, most: maxNames}
-	for !page.isFull() && rows.Next() {
+	err := store.Each(ctx, q.Queries, "search names", func(row *sql.Rows) (bool, error) {
 		at := video.Cursor{Order: f.Order}
 		var created int64
 		var filename, title string
 		var public bool
-		if err := rows.Scan(&created, &at.ID, &filename, &title, &public); err != nil {
-			return nil, after, Wrap("search names", err)
-		}
+		err := row.Scan(&created, &at.ID, &filename, &title, &public)
 		at.CreatedAt = time.UnixMilli(created).UTC()
 		page.examine(at, f.Mentions(filename, title) && (f.Public == nil || *f.Public == public))
-	}
+		return !page.isFull(), err
+	}, s.String(), s.args...)
 	ids, next := page.end()
-	return ids, next, Wrap("search names", rows.Err())
+	return ids, next, err
 }

@@ -51,7 +51,12 @@ func (c *Catalog) stateOf(ctx context.Context, v video.Video) (State, error) {
 // States returns what State does for many videos at once; deleted ones are not among them. It checks
 // no permission: it is for telling those who got a state from State how the video goes on.
 func (c *Catalog) States(ctx context.Context, ids []video.ID) (map[video.ID]State, error) {
-	videos, steps, err := c.store.VideosByID(ctx, ids, pipeline.PerRendition())
+	var videos []video.Video
+	var steps map[video.ID][]store.Step
+	err := c.store.Read(ctx, func(q store.Queries) (err error) {
+		videos, steps, err = reader{q}.videosByID(ctx, ids)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +86,12 @@ func (c *Catalog) List(ctx context.Context, by auth.Actor, f video.Filter, after
 	if err := by.Require(auth.Read); err != nil {
 		return Page{}, err
 	}
-	videos, next, err := c.store.Videos(ctx, by.Tenant, f, after, limit)
+	var videos []video.Video
+	var next video.Cursor
+	err := c.store.Read(ctx, func(q store.Queries) (err error) {
+		videos, next, err = reader{q}.list(ctx, by.Tenant, f, after, limit)
+		return err
+	})
 	if err != nil {
 		return Page{}, err
 	}
@@ -91,7 +101,7 @@ func (c *Catalog) List(ctx context.Context, by auth.Actor, f video.Filter, after
 
 // statesOf adds to videos how far they have come, with one query for all of them, and one for the places of those that wait.
 func (c *Catalog) statesOf(ctx context.Context, videos []video.Video) ([]State, error) {
-	steps, err := c.store.StepTotals(ctx, append(store.BeingProcessed(videos), pipeline.LacksFiles(videos, c.now())...), pipeline.PerRendition())
+	steps, err := c.store.StepTotals(ctx, append(beingProcessed(videos), pipeline.LacksFiles(videos, c.now())...), pipeline.PerRendition())
 	if err != nil {
 		return nil, err
 	}

@@ -92,6 +92,11 @@ func finish(ctx context.Context, tx *store.Tx, id video.ID) error {
 	if err := tx.SetImportProgress(ctx, id, 1); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, "finish import", `DELETE FROM video_import WHERE video_id = $1`, id)
+	return Forget(ctx, tx, id)
+}
+
+// Forget removes the import of a video that is deleted: its URL may hold a password.
+func Forget(ctx context.Context, tx *store.Tx, id video.ID) error {
+	_, err := tx.Exec(ctx, "forget import", `DELETE FROM video_import WHERE video_id = $1`, id)
 	return err
 }

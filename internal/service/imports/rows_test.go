@@ -213,6 +213,9 @@ func importEnds(t *testing.T, st *store.Store) {
 		if err := tx.MarkDeleted(ctx, deleted, noon); err != nil {
 			return err
 		}
+		if err := Forget(ctx, tx, deleted); err != nil {
+			return err
+		}
 		return tx.RemoveVideo(ctx, removed)
 	})
 	for _, id := range []video.ID{accepted, deleted, removed} {

@@ -10,8 +10,10 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -91,6 +93,12 @@ func (d *Deleter) markDeleted(ctx context.Context, id video.ID) error {
 			return err
 		}
 		if err := tx.MarkDeleted(ctx, id, d.cleaner.now()); err != nil {
+			return err
+		}
+		if err := catalog.RemoveLabels(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := imports.Forget(ctx, tx, id); err != nil {
 			return err
 		}
 		if err := d.leases.Interrupt(ctx, tx, id); err != nil {

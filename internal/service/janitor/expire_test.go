@@ -125,7 +125,11 @@ func TestFailedUploadsAreRemovedInBatches(t *testing.T) {
 	if err := r.FinishDeletions(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	left, _, err := r.store.Videos(t.Context(), video.DefaultTenant, video.Filter{}, video.Cursor{}, 10)
+	var left []video.Video
+	err = r.store.Read(t.Context(), func(q store.Queries) (err error) {
+		left, err = q.SelectVideos(t.Context(), `LIMIT 10`)
+		return err
+	})
 	marked, errMarked := r.store.MarkedDeleted(t.Context())
 	if err != nil || errMarked != nil || len(left) > 0 || len(marked) > 0 || n+again < videos-100 {
 		t.Errorf("%d and then %d videos were removed; %d are left and %d marked, %v %v; want none", n, again, len(left), len(marked), err, errMarked)

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 func stepTests() []test {
 	return []test{
+		{"steps are added up", stepsAreAddedUp},
 		{"steps are listed by kind and number", stepsAreListed},
 		{"a plan of a thousand steps is stored", thousandSteps},
 		{"steps that are stored again keep what was done", stepsKeepProgress},
@@ -191,4 +194,35 @@ func stepsAreDropped(t *testing.T, st *store.Store) {
 		}
 		return err
 	})
+}
+
+func stepsAreAddedUp(t *testing.T, st *store.Store) {
+	ctx := t.Context()
+	var ids []video.ID
+	for i := range 11 {
+		v := stored(t, st, video.Processing, "720p")
+		ids = append(ids, v.ID)
+		steps := []store.Step{{Kind: "assemble", Number: 0, Weight: 1}, {Kind: "assemble", Number: 1, Weight: 2}, {Kind: "measure"},
+			{Kind: "encode", Number: 0, Weight: 1}, {Kind: "encode", Number: 1, Weight: 3}}
+		change(t, st, func(tx *store.Tx) error { return tx.InsertSteps(ctx, v.ID, steps) })
+		progress(t, st, v.ID, "assemble", 1, 0.5, true)
+		progress(t, st, v.ID, "encode", 1, float64(i)/16, true)
+	}
+	sums, err := st.StepTotals(ctx, append(ids, newVideo().ID), "assemble")
+	if err != nil || len(sums) != len(ids) {
+		t.Fatalf("sums of %d videos, %v; want %d", len(sums), err, len(ids))
+	}
+	for i, id := range ids {
+		want := []store.Step{{Kind: "assemble", Weight: 1}, {Kind: "assemble", Number: 1, Weight: 2, Progress: 0.5},
+			{Kind: "encode", Weight: 4, Progress: 3 * float64(i) / 64}, {Kind: "measure"}}
+		got := slices.SortedFunc(slices.Values(sums[id]), func(a, b store.Step) int {
+			return slices.Compare([]string{a.Kind, fmt.Sprint(a.Number)}, []string{b.Kind, fmt.Sprint(b.Number)})
+		})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("sums (-want +got):\n%s", diff)
+		}
+	}
+	if sums, err := st.StepTotals(ctx, nil, "assemble"); err != nil || len(sums) != 0 {
+		t.Errorf("sums of no videos = %v, %v", sums, err)
+	}
 }

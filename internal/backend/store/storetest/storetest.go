@@ -35,8 +35,6 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 		tests []test
 	}{
 		{"videos", videoTests()},
-		{"lists", listTests()},
-		{"labels", labelTests()},
 		{"statuses", statusTests()},
 		{"uploads", uploadTests()},
 		{"removal", removalTests()},

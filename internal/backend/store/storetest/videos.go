@@ -13,6 +13,7 @@ import (
 
 func videoTests() []test {
 	return []test{
+		{"the size of a video follows its files", sizeFollowsFiles},
 		{"a video reads back as it was stored", videoReadsBack},
 		{"what the work finds out reads back as it was stored", resultsReadBack},
 		{"text of every kind is kept to the letter", textIsKept},
@@ -209,4 +210,49 @@ func pingAnswers(t *testing.T, st *store.Store) {
 	if err := st.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
+}
+
+// sizeFollowsFiles has the files of a video come, change and go.
+func sizeFollowsFiles(t *testing.T, st *store.Store) {
+	ctx := t.Context()
+	v, expired := stored(t, st, video.PendingUpload, "720p", "480p"), stored(t, st, video.PendingUpload, "720p")
+	wantSize := func(id video.ID, want int64) {
+		t.Helper()
+		if got := read(t, st, id); got.SizeBytes != want || got.Size() != want {
+			t.Errorf("the size is %d, and its files have %d bytes; want %d", got.SizeBytes, got.Size(), want)
+		}
+	}
+	for _, step := range []struct {
+		want   int64
+		change func(*store.Tx) error
+	}{
+		{10, func(tx *store.Tx) error { return tx.CountUpload(ctx, v.ID, 10) }},
+		{0, func(tx *store.Tx) error { return tx.CountUpload(ctx, v.ID, 0) }},
+		{1000, func(tx *store.Tx) error {
+			_, err := tx.AcceptUpload(ctx, v.ID, video.Source{Key: "k", Size: 1000, ETag: "e"}, noon)
+			return err
+		}},
+		{1020, func(tx *store.Tx) error {
+			r := v.Resolutions[0]
+			r.SizeBytes = 20
+			return tx.SetOutput(ctx, r)
+		}},
+		{1027, func(tx *store.Tx) error {
+			return tx.SetFindings(ctx, v.ID, store.Findings{Files: []video.File{{Name: "poster.jpg", Size: 3}, {Name: "720p-av1.mp4", Kind: video.VariantKind, Size: 4}}})
+		}},
+		{1023, func(tx *store.Tx) error {
+			return tx.SetFindings(ctx, v.ID, store.Findings{Files: []video.File{{Name: "poster.jpg", Size: 3}}})
+		}},
+		{1003, func(tx *store.Tx) error { return tx.RemoveResolution(ctx, v.Resolutions[0].ID) }},
+		{1000, func(tx *store.Tx) error { return tx.SetFindings(ctx, v.ID, store.Findings{Files: []video.File{}}) }},
+	} {
+		change(t, st, step.change)
+		wantSize(v.ID, step.want)
+	}
+	change(t, st, func(tx *store.Tx) error { return tx.CountUpload(ctx, expired.ID, 70) })
+	change(t, st, func(tx *store.Tx) error {
+		_, err := tx.ExpireUpload(ctx, expired.ID, noon.Add(48*time.Hour), video.Failf(video.UploadExpired, "x"))
+		return err
+	})
+	wantSize(expired.ID, 0)
 }
