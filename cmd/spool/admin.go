@@ -67,7 +67,7 @@ func (s *server) serveAdmin(ln net.Listener) (stop func()) {
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	admin := &http.Server{
 		Handler: problem.RequestID(s.log, problem.Recover(mux)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ErrorLog: newErrorLog(s.log),
 	}
 	done := make(chan struct{})
 	go func() {

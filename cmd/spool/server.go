@@ -58,7 +58,7 @@ func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, t stopTimeout
 	probe := http.NewServeMux()
 	h.Register(probe)
 	probe.Handle("GET /metrics", m.Handler(log))
-	logged := access.Log(problem.Recover(dispatch(problem.Mux(probe), svc.handler)), log, m, time.Now)
+	logged := access.Log(problem.Recover(dispatch(problem.Mux(probe), svc.handler)), log, m, time.Now, trusted)
 	traced := logged
 	if svc.trace != nil {
 		traced = svc.trace(traced)
@@ -83,7 +83,7 @@ func (s *server) newHTTP(handler http.Handler) *http.Server {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ErrorLog:          newErrorLog(s.log),
 		Protocols:         p,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: time.Minute, SendPingTimeout: time.Minute},
 	}

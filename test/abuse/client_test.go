@@ -131,6 +131,7 @@ func (c *client) submit(resolutions, more, file string) upload {
 type state struct {
 	Status      string
 	Failure     *struct{ Code string }
+	Captions    []struct{ URL string }
 	Resolutions map[string]struct {
 		ID, Status, VideoURL string
 		Width, Height        int

@@ -2,6 +2,7 @@ package abuse
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -30,6 +31,11 @@ type order struct {
 	Pause    time.Duration // between two requests of a probe
 	Send     []string      // what slow clients send first, in turns
 	Trickle  string        // and then byte by byte, again and again; "": they read byte by byte
+	Fill     int           // bytes that slow clients send before they trickle
+	From     string        // the address that they come from; "": any
+	Method   string        // of a flood; "": GET
+	Cues     int           // texts of captions that a flood sends; 0: no body
+	body     []byte
 }
 
 // told is what the process tells at its end.
@@ -192,9 +198,12 @@ func probe(o order) told {
 
 // get sends one request and returns its status, or why there is none.
 func get(client *http.Client, o order) string {
-	req, err := http.NewRequest("GET", o.URL, nil)
+	req, err := http.NewRequest(cmp.Or(o.Method, "GET"), o.URL, bytes.NewReader(o.body))
 	if err != nil {
 		return err.Error()
+	}
+	if len(o.body) > 0 {
+		req.Header.Set("Content-Type", "text/vtt")
 	}
 	req.Header.Set("X-API-KEY", o.Key)
 	res, err := client.Do(req)
@@ -209,7 +218,10 @@ func get(client *http.Client, o order) string {
 // flood sends requests until the end.
 func flood(o order, end <-chan struct{}) told {
 	result := told{Statuses: map[string]int{}}
-	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: o.Parallel}}
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: o.Parallel, DialContext: dialer(o.From).DialContext}}
+	if o.Cues > 0 {
+		o.body = manyCues(o.Cues)
+	}
 	tickets := make(chan struct{}, o.Parallel)
 	go func() {
 		defer close(tickets)

@@ -30,6 +30,7 @@ type server struct {
 	t       *testing.T
 	dataDir string
 	env     []string
+	files   int // that it may have open; 0: as many as this process
 	url     string
 
 	cmd      *exec.Cmd
@@ -45,7 +46,13 @@ func start(t *testing.T, env ...string) *server {
 
 func startIn(t *testing.T, dataDir string, env ...string) *server {
 	t.Helper()
-	s := &server{t: t, dataDir: dataDir, log: new(rig.Transcript), env: append([]string{
+	return startLimited(t, dataDir, 0, env...)
+}
+
+// startLimited is startIn for a server that may have so many files open.
+func startLimited(t *testing.T, dataDir string, files int, env ...string) *server {
+	t.Helper()
+	s := &server{t: t, files: files, dataDir: dataDir, log: new(rig.Transcript), env: append([]string{
 		"SPOOL_LISTEN=127.0.0.1:0", "SPOOL_API_KEY=" + apiKey, "SPOOL_MEASURE_QUALITY=false", "SPOOL_PICTURES=false", "SPOOL_FFMPEG_NICE=0",
 	}, env...)}
 	s.launch()
@@ -73,6 +80,10 @@ var announcement = regexp.MustCompile(`Spool listens on (http://\S+)`)
 func (s *server) launch() {
 	s.t.Helper()
 	s.out, s.cmd = new(rig.Transcript), s.command("serve")
+	if s.files > 0 { // prlimit becomes the server
+		prlimit := exec.Command("prlimit", fmt.Sprintf("--nofile=%d:%[1]d", s.files), lab.binary)
+		s.cmd.Path, s.cmd.Args, s.cmd.Err = prlimit.Path, append(prlimit.Args, s.cmd.Args[1:]...), prlimit.Err
+	}
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.log
 	var err error
 	if s.exited, err = child.Start(s.cmd, syscall.SIGKILL); err != nil {

@@ -45,13 +45,13 @@ func crawl(o order, who int, end <-chan struct{}, connected *atomic.Int64) bool 
 	if err != nil {
 		return false
 	}
-	conn, err := net.Dial("tcp", u.Host)
+	conn, err := dialer(o.From).Dial("tcp", u.Host)
 	if err != nil {
 		return false
 	}
 	defer conn.Close()
 	_ = conn.(*net.TCPConn).SetReadBuffer(1 << 10)
-	if _, err := fmt.Fprint(conn, o.Send[who%len(o.Send)]); err != nil {
+	if _, err := fmt.Fprint(conn, o.Send[who%len(o.Send)]+strings.Repeat(o.Trickle, o.Fill)); err != nil {
 		return false
 	}
 	connected.Add(1)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"path"
 	"slices"
 	"strings"
@@ -13,22 +14,25 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/tracing"
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/web/health"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
 // Log returns a handler that logs and counts the requests of next. It records the pattern of the route, never the
-// path or the query: those may contain a signature.
-func Log(next http.Handler, log *slog.Logger, m *metrics.Metrics, now func() time.Time) http.Handler {
-	return &access{next: next, log: log, metrics: m, now: now}
+// path or the query: those may contain a signature. Behind the trusted proxies, it looks for the client.
+func Log(next http.Handler, log *slog.Logger, m *metrics.Metrics, now func() time.Time, trusted []netip.Prefix) http.Handler {
+	return &access{next: next, log: log, metrics: m, now: now, trusted: trusted, strangers: newStrangers(log, now)}
 }
 
 type access struct {
-	next    http.Handler
-	log     *slog.Logger
-	metrics *metrics.Metrics
-	now     func() time.Time
+	next      http.Handler
+	log       *slog.Logger
+	metrics   *metrics.Metrics
+	now       func() time.Time
+	trusted   []netip.Prefix
+	strangers *strangers
 }
 
 func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -53,6 +57,9 @@ func (a *access) record(r *http.Request, out *countingWriter, start time.Time) {
 	}
 	level := levelOf(route, status)
 	if !a.log.Enabled(r.Context(), level) {
+		return
+	}
+	if isOfStranger(route, status) && !a.log.Enabled(r.Context(), slog.LevelDebug) && !a.strangers.lists(limit.ClientOf(r, a.trusted), status) {
 		return
 	}
 	a.log.Log(r.Context(), level, "request",

@@ -131,7 +131,10 @@ func logServerError(r *http.Request, p *Problem, err error) {
 	if p.Status < http.StatusInternalServerError || p.Status == http.StatusNotImplemented {
 		return
 	}
-	level := slog.LevelWarn // a known condition, such as a full disk
+	level := slog.LevelWarn     // a known condition, such as a full disk
+	if p.Code == "overloaded" { // clients can cause as many as they like; the metrics count them
+		level = slog.LevelDebug
+	}
 	if p.Status == http.StatusInternalServerError {
 		level = slog.LevelError
 	}
