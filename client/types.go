@@ -182,6 +182,7 @@ type Resolution struct {
 	ThumbnailURLs []string  `json:"thumbnailImageUrls,omitempty"`
 	Width         int       `json:"width,omitempty"`
 	Height        int       `json:"height,omitempty"`
+	SameAs        string    `json:"sameAs,omitempty"` // a smaller resolution that has the same file
 	SizeBytes     int64     `json:"sizeBytes,omitempty"`
 	Bitrate       int64     `json:"bitrate,omitempty"` // in bits per second
 	Progress      float64   `json:"progress"`          // 0 to 1

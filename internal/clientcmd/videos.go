@@ -175,10 +175,13 @@ func describe(v client.Video) [][]string {
 	for _, name := range v.Names() {
 		r := v.Resolutions[name]
 		text := string(r.Status)
-		if r.Status == client.Ready {
-			text = fmt.Sprintf("%dx%d, %s  %s", r.Width, r.Height, formatBytes(r.SizeBytes), r.VideoURL)
-		} else if r.Failure != nil {
+		switch {
+		case r.Failure != nil:
 			text += ": " + r.Failure.Message
+		case r.SameAs != "":
+			text = fmt.Sprintf("same as %s  %s", r.SameAs, r.VideoURL)
+		case r.Status == client.Ready:
+			text = fmt.Sprintf("%dx%d, %s  %s", r.Width, r.Height, formatBytes(r.SizeBytes), r.VideoURL)
 		}
 		rows = append(rows, []string{forTerminal(name), forTerminal(text)})
 	}

@@ -153,6 +153,35 @@ func (v *Video) Resolution(name Name) (Resolution, bool) {
 	return Resolution{}, false
 }
 
+// SameAs returns the smallest resolution that has the same file as r, or "" if that is r itself.
+func (v *Video) SameAs(r Resolution) Name {
+	smallest := r.Name
+	for _, other := range v.Resolutions {
+		if other.Name.ShortSide() < smallest.ShortSide() && v.shareFile(r, other) {
+			smallest = other.Name
+		}
+	}
+	if smallest == r.Name {
+		return ""
+	}
+	return smallest
+}
+
+// shareFile reports whether two resolutions have copies of one file, or will have. The plan of a finished video is
+// not read, so ready ones are recognised by their sizes, which agree to the byte in copies only.
+func (v *Video) shareFile(a, b Resolution) bool {
+	switch {
+	case a.Status != b.Status:
+		return false
+	case a.Status == Ready:
+		return a.Width == b.Width && a.Height == b.Height && a.SizeBytes == b.SizeBytes
+	case a.Status == Processing && v.Plan != nil:
+		n := v.Plan.RenditionOf(a.Name)
+		return n >= 0 && n == v.Plan.RenditionOf(b.Name)
+	}
+	return false
+}
+
 // Size adds up the sizes of the uploaded file, of all resolutions and of the files beside them. Thumbnails, whose
 // sizes are not known, do not count.
 func (v *Video) Size() int64 {

@@ -1,6 +1,7 @@
 package video_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,44 @@ func TestParseID(t *testing.T) {
 				t.Errorf("ParseID(%q) = %q, %v; want %q", tt.in, got, err, tt.want)
 			}
 		})
+	}
+}
+
+func TestSameAs(t *testing.T) {
+	t.Parallel()
+	plan := &video.Plan{Renditions: []video.Rendition{{Names: []video.Name{"1080p", "480p", "720p"}}, {Names: []video.Name{"240p"}}}}
+	ready := func(n video.Name, height int, bytes int64) video.Resolution {
+		return video.Resolution{Name: n, Status: video.Ready, Width: 320, Height: height, SizeBytes: bytes}
+	}
+	being := func(s video.Status, names ...video.Name) (all []video.Resolution) {
+		for _, n := range names {
+			all = append(all, video.Resolution{Name: n, Status: s})
+		}
+		return all
+	}
+	for name, tt := range map[string]struct {
+		plan        *video.Plan
+		resolutions []video.Resolution
+		want        string // of each resolution, in order
+	}{
+		"three of one size":               {nil, []video.Resolution{ready("1080p", 240, 9), ready("720p", 240, 9), ready("480p", 240, 9), ready("144p", 144, 5)}, "480p 480p - -"},
+		"the smallest was deleted":        {nil, []video.Resolution{ready("1080p", 240, 9), ready("720p", 240, 9)}, "720p -"},
+		"another encode of the same size": {nil, []video.Resolution{ready("720p", 240, 9), ready("480p", 240, 8)}, "- -"},
+		"one is still being made":         {plan, append(being(video.Processing, "1080p"), ready("480p", 240, 9)), "- -"},
+		"all are being made":              {plan, being(video.Processing, "1080p", "720p", "480p", "240p"), "480p 480p - -"},
+		"two that the plan does not have": {plan, being(video.Processing, "8k", "4k"), "- -"},
+		"two that are not planned":        {nil, being(video.Processing, "1080p", "720p"), "- -"},
+		"two that failed have no file":    {plan, being(video.Fail, "1080p", "720p"), "- -"},
+		"two that wait for the upload":    {nil, being(video.PendingUpload, "1080p", "720p"), "- -"},
+	} {
+		v := video.Video{Plan: tt.plan, Resolutions: tt.resolutions}
+		var got []string
+		for _, r := range v.Resolutions {
+			got = append(got, cmp.Or(string(v.SameAs(r)), "-"))
+		}
+		if s := strings.Join(got, " "); s != tt.want {
+			t.Errorf("%s: %s; want %s", name, s, tt.want)
+		}
 	}
 }
 

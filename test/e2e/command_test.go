@@ -58,7 +58,7 @@ func films(t testing.TB, names ...string) string {
 type cliResult struct {
 	File, ID, Status, Title string
 	CustomMetadata          map[string]string
-	Resolutions             map[string]struct{ VideoURL string }
+	Resolutions             map[string]struct{ VideoURL, SameAs string }
 	Error                   struct{ Code, Message string }
 }
 

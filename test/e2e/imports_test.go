@@ -93,7 +93,7 @@ func TestImports(t *testing.T) {
 	oneBackend(t, "TestAnImportSurvivesAKill fetches on both")
 	page := []byte("<!DOCTYPE html><html><body>" + strings.Repeat("<p>no film</p>", 100) + "</body></html>")
 	o := newOrigin(t, map[string][]byte{"/films/a.mp4": content(t, clip(t, miniClip)), "/page": page, "/held/page": bytes.Repeat(page, 40)})
-	s := start(t, allowLoopback, withEnv("SPOOL_DEFAULT_RESOLUTIONS", "144p"))
+	s := start(t, allowLoopback, withEnv("SPOOL_DEFAULT_RESOLUTIONS", "240p,144p"))
 
 	key := header{"Idempotency-Key", "one"}
 	u := s.createImport(o.URL+"/films/a.mp4", key)
@@ -124,13 +124,17 @@ func TestImports(t *testing.T) {
 	s.call("POST", "/api/video/"+u.ID+"/import", nil).problem(t, http.StatusConflict, "upload_closed")
 
 	out, _ := outcome(t, s.remote(t.TempDir(), "upload", o.URL+"/films/a.mp4", "--wait", "--json"), 0)
-	if got := jsonLines(t, out)[o.URL+"/films/a.mp4"]; got.Status != "ready" || got.Title != "a" || len(got.Resolutions) != 1 || got.Resolutions["144p"].VideoURL == "" {
+	if got := jsonLines(t, out)[o.URL+"/films/a.mp4"]; got.Status != "ready" || got.Title != "a" || len(got.Resolutions) != 2 || got.Resolutions["144p"].VideoURL == "" {
 		t.Errorf("spool upload of a URL prints %s", out)
 	}
 	dir := films(t, "one.mp4")
 	out, _ = outcome(t, s.remote(dir, "upload", "one.mp4", "--wait", "--json"), 0)
-	if got := jsonLines(t, out)["one.mp4"]; got.Status != "ready" || len(got.Resolutions) != 1 || got.Resolutions["144p"].VideoURL == "" {
-		t.Errorf("spool upload of a file prints %s", out)
+	got := jsonLines(t, out)["one.mp4"]
+	if got.Status != "ready" || len(got.Resolutions) != 2 || got.Resolutions["240p"].SameAs != "144p" || got.Resolutions["144p"].SameAs != "" {
+		t.Errorf("spool upload of a file of 160x120 prints %s", out)
+	}
+	if out, _ = outcome(t, s.remote(dir, "get", got.ID), 0); !strings.Contains(out, "same as 144p") || !strings.Contains(out, "160x120") {
+		t.Errorf("spool get prints %s", out)
 	}
 	metrics := string(s.send("GET", s.url+"/metrics", nil).body)
 	if !strings.Contains(metrics, `spool_imports_total{outcome="completed"} 2`) || !strings.Contains(metrics, "spool_imports_running 0") {

@@ -1092,6 +1092,8 @@ export interface components {
             id: string;
             /** Format: double */
             progress: number;
+            /** @description The smallest resolution that has the same file, because the source has no more pixels or the server makes nothing larger. Absent otherwise. */
+            sameAs?: components["schemas"]["ResolutionName"];
             /** Format: int64 */
             sizeBytes?: number;
             status: components["schemas"]["VideoStatus"];
@@ -1129,6 +1131,8 @@ export interface components {
             id: string;
             /** Format: double */
             progress: number;
+            /** @description The smallest resolution that has the same file, because the source has no more pixels or the server makes nothing larger. Absent otherwise. */
+            sameAs?: components["schemas"]["ResolutionName"];
             /** Format: int64 */
             sizeBytes?: number;
             status: components["schemas"]["VideoStatus"];

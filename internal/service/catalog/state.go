@@ -27,6 +27,7 @@ type State struct {
 type ResolutionState struct {
 	video.Resolution
 	Progress float64
+	SameAs   video.Name      // a smaller resolution with the same file; "": none
 	Variants []video.Variant // in other codecs than H.264, with those that are still to be made
 }
 
@@ -155,7 +156,7 @@ func StateOf(v video.Video, steps []store.Step, now time.Time) State {
 		}
 		s.Resolutions = append(s.Resolutions, ResolutionState{
 			Resolution: r, Progress: progress(r.Status, steps, func(s store.Step) bool { return pipeline.Concerns(v.Plan, s, rendition) }),
-			Variants: variantsOf(v, r, steps),
+			SameAs: v.SameAs(r), Variants: variantsOf(v, r, steps),
 		})
 	}
 	return s

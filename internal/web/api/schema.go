@@ -48,7 +48,7 @@ func (byName[T]) Schema(r huma.Registry) *huma.Schema {
 	}
 }
 
-// resolutionName is the name of a resolution in a list.
+// resolutionName is the name of a resolution as a value.
 type resolutionName string
 
 // Schema allows the names of package video.

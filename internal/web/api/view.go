@@ -81,12 +81,13 @@ type resolutionView struct {
 
 // ResolutionDetails are the last members of all views of a resolution.
 type ResolutionDetails struct {
-	Width     int      `json:"width,omitempty" doc:"In pixels; known once the file has been inspected."`
-	Height    int      `json:"height,omitempty" doc:"In pixels; known once the file has been inspected."`
-	SizeBytes int64    `json:"sizeBytes,omitempty"`
-	Bitrate   int64    `json:"bitrate,omitempty" doc:"In bits per second."`
-	Progress  float64  `json:"progress" minimum:"0" maximum:"1"`
-	Failure   *failure `json:"failure,omitempty" doc:"Why status is fail."`
+	Width     int            `json:"width,omitempty" doc:"In pixels; known once the file has been inspected."`
+	Height    int            `json:"height,omitempty" doc:"In pixels; known once the file has been inspected."`
+	SameAs    resolutionName `json:"sameAs,omitempty" doc:"The smallest resolution that has the same file, because the source has no more pixels or the server makes nothing larger. Absent otherwise."`
+	SizeBytes int64          `json:"sizeBytes,omitempty"`
+	Bitrate   int64          `json:"bitrate,omitempty" doc:"In bits per second."`
+	Progress  float64        `json:"progress" minimum:"0" maximum:"1"`
+	Failure   *failure       `json:"failure,omitempty" doc:"Why status is fail."`
 	// Variants come last: older clients do not look for them.
 	Variants []variantView `json:"variants,omitempty" nullable:"false" doc:"The resolution in each codec, H.264 first. Absent if it is made in H.264 alone."`
 }
@@ -139,7 +140,7 @@ func viewVideoDetails(s catalog.State) VideoDetails {
 // viewResolutionDetails views a resolution. A view without URLs passes "" and nil for the URLs.
 func viewResolutionDetails(r catalog.ResolutionState, h264 string, others map[video.Codec]string) ResolutionDetails {
 	return ResolutionDetails{
-		Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate,
+		Width: r.Width, Height: r.Height, SameAs: resolutionName(r.SameAs), SizeBytes: r.SizeBytes, Bitrate: r.Bitrate,
 		Progress: r.Progress, Failure: viewFailure(r.Failure), Variants: viewVariants(r, h264, others),
 	}
 }

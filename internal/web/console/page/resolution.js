@@ -54,10 +54,7 @@ export class Resolution {
     if (isFetching(video)) setText(this.#badge, "waiting for the file");
     else if (state.status === "processing" && state.progress === 0) setText(this.#badge, "waiting");
     this.#badge.classList.toggle("unseen", state.status === "ready");
-    const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate)].filter(Boolean);
-    // A name above the size of the video is confusing without an explanation.
-    const short = Math.min(state.width ?? Infinity, state.height ?? Infinity);
-    if (short < shortSides[this.#name] - 1) words.push(`the video is smaller than ${this.#name}, so it keeps its size`);
+    const words = this.#describe(state);
     setText(this.#meta, words.join(" · "));
     this.#meta.hidden = words.length === 0;
     this.#progress.hidden = state.status !== "processing";
@@ -69,6 +66,15 @@ export class Resolution {
     this.#retry.hidden = state.status !== "fail" || isHopeless(state.failure) || canFetchAgain(video);
     this.#download.hidden = state.status !== "ready";
     if (state.videoUrl) this.#download.href = `${state.videoUrl}${state.videoUrl.includes("?") ? "&" : "?"}download=1`;
+  }
+
+  // describe says how large the resolution is. A name above the size of the video is confusing without an explanation.
+  #describe(state) {
+    if (state.sameAs) return [`same as ${state.sameAs}`];
+    const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate)].filter(Boolean);
+    const short = Math.min(state.width ?? Infinity, state.height ?? Infinity);
+    if (short < shortSides[this.#name] - 1) words.push(`the video is smaller than ${this.#name}, so it keeps its size`);
+    return words;
   }
 
   // showVariants shows the resolution in the codecs beside H.264. Equal ones are kept: a
