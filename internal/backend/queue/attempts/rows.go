@@ -13,7 +13,7 @@ import (
 
 // Names returns the names of a video's tasks. query selects the kind, the number and the id of each.
 func Names(ctx context.Context, tx queue.Tx, id video.ID, query string, args ...any) ([]queue.Name, error) {
-	names, err := collect(ctx, tx, func(rows *sql.Rows) (n queue.Name, err error) {
+	names, err := Collect(ctx, tx, func(rows *sql.Rows) (n queue.Name, err error) {
 		n.Video = id
 		err = rows.Scan(&n.Kind, &n.Number, &n.ID)
 		return n, err
@@ -24,7 +24,8 @@ func Names(ctx context.Context, tx queue.Tx, id video.ID, query string, args ...
 	return names, nil
 }
 
-func collect[T any](ctx context.Context, r queue.Reader, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+// Collect runs a query and returns its rows, each as scan reads it.
+func Collect[T any](ctx context.Context, r queue.Reader, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := r.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func Stats(ctx context.Context, r queue.Reader, query string, args ...any) (map[
 		kind queue.Kind
 		queue.Stat
 	}
-	all, err := collect(ctx, r, func(rows *sql.Rows) (s row, err error) {
+	all, err := Collect(ctx, r, func(rows *sql.Rows) (s row, err error) {
 		var oldest float64
 		err = rows.Scan(&s.kind, &s.Waiting, &s.Running, &oldest)
 		s.Oldest = time.Duration(max(0, oldest) * float64(time.Second))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/backend/queue/attempts"
 )
 
 // waitingSQL lists the shares that wait on lane $1. It skips from one to the next in an index, because one
@@ -83,20 +84,14 @@ func (q *Queue) heads(ctx context.Context, lane queue.Lane) ([]head, error) {
 	if err != nil {
 		return nil, fmt.Errorf("choose a task: %w", err)
 	}
-	rows, err := q.read.QueryContext(ctx, headsSQL, lane, list)
+	heads, err := attempts.Collect(ctx, q.read, func(rows *sql.Rows) (h head, err error) {
+		err = rows.Scan(&h.id, &h.share, &h.rank, &h.priority)
+		return h, err
+	}, headsSQL, lane, list)
 	if err != nil {
 		return nil, fmt.Errorf("choose a task: %w", err)
 	}
-	defer rows.Close()
-	var heads []head
-	for rows.Next() {
-		var h head
-		if err := rows.Scan(&h.id, &h.share, &h.rank, &h.priority); err != nil {
-			return nil, fmt.Errorf("choose a task: %w", err)
-		}
-		heads = append(heads, h)
-	}
-	return heads, rows.Err()
+	return heads, nil
 }
 
 // claim marks a task as running. It finds nothing if the task was cancelled since it was chosen. After an
@@ -106,21 +101,17 @@ func (q *Queue) claim(ctx context.Context, id int64) (t queue.Task, found bool, 
 		UPDATE task SET state = 'running', attempt = attempt + 1 WHERE id = $1 AND state = 'ready'
 		RETURNING kind, video_id, number, item, tenant, endpoint, priority, attempt, trace`
 
-	rows, err := q.db.QueryContext(ctx, update, id)
+	claimed, err := attempts.Collect(ctx, q.db, func(rows *sql.Rows) (t queue.Task, err error) {
+		err = rows.Scan(&t.Kind, &t.Video, &t.Number, &t.ID, &t.Tenant, &t.Endpoint, &t.Priority, &t.Attempt, &t.Trace)
+		return t, err
+	}, update, id)
 	if err != nil {
 		return t, false, fmt.Errorf("claim a task: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() { // to the end, which is where SQLite commits
-		if err := rows.Scan(&t.Kind, &t.Video, &t.Number, &t.ID, &t.Tenant, &t.Endpoint, &t.Priority, &t.Attempt, &t.Trace); err != nil {
-			return t, false, fmt.Errorf("claim a task: %w", err)
-		}
-		found = true
+	if len(claimed) == 0 {
+		return t, false, nil
 	}
-	if err := rows.Err(); err != nil {
-		return t, false, fmt.Errorf("claim a task: %w", err)
-	}
-	return t, found, nil
+	return claimed[0], true, nil
 }
 
 // untilDue makes tasks of a lane ready whose time has come, and returns how long after now the next one is

@@ -163,22 +163,20 @@ func removeTasks(ctx context.Context, tx queue.Tx, id video.ID, keep []queue.Kin
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, remove, id, kinds)
-	if err != nil {
-		return nil, err
+	type removed struct {
+		row     int64
+		running bool
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var row int64
-		var runs bool
-		if err := rows.Scan(&row, &runs); err != nil {
-			return nil, err
-		}
-		if runs {
-			running = append(running, row)
+	all, err := attempts.Collect(ctx, tx, func(rows *sql.Rows) (r removed, err error) {
+		err = rows.Scan(&r.row, &r.running)
+		return r, err
+	}, remove, id, kinds)
+	for _, r := range all {
+		if r.running {
+			running = append(running, r.row)
 		}
 	}
-	return running, rows.Err()
+	return running, err
 }
 
 // cancelAttempts ends the attempts on rows that a committed transaction has
