@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -63,15 +64,9 @@ func (a Actor) RequireOperator() error {
 	return nil
 }
 
-// Videos reads videos from the database.
-type Videos interface {
-	Video(ctx context.Context, id video.ID) (video.Video, error)
-	VideoOf(ctx context.Context, id video.ResolutionID) (video.ID, error)
-}
-
 // OwnVideo returns a video of the actor's tenant for an operation of scope s, even one that is
 // marked deleted.
-func OwnVideo(ctx context.Context, db Videos, by Actor, s Scope, id video.ID) (video.Video, error) {
+func OwnVideo(ctx context.Context, db *store.Store, by Actor, s Scope, id video.ID) (video.Video, error) {
 	if err := by.Require(s); err != nil {
 		return video.Video{}, err
 	}
@@ -86,7 +81,7 @@ func OwnVideo(ctx context.Context, db Videos, by Actor, s Scope, id video.ID) (v
 }
 
 // VisibleVideo is OwnVideo for a video that is not marked deleted.
-func VisibleVideo(ctx context.Context, db Videos, by Actor, s Scope, id video.ID) (video.Video, error) {
+func VisibleVideo(ctx context.Context, db *store.Store, by Actor, s Scope, id video.ID) (video.Video, error) {
 	v, err := OwnVideo(ctx, db, by, s, id)
 	if err == nil && !v.DeletedAt.IsZero() {
 		return video.Video{}, video.VideoNotFound()
@@ -96,7 +91,7 @@ func VisibleVideo(ctx context.Context, db Videos, by Actor, s Scope, id video.ID
 
 // VideoOfResolution returns the visible video that a resolution belongs to. If the actor cannot see it,
 // the error says that the resolution was not found.
-func VideoOfResolution(ctx context.Context, db Videos, by Actor, s Scope, id video.ResolutionID) (video.Video, error) {
+func VideoOfResolution(ctx context.Context, db *store.Store, by Actor, s Scope, id video.ResolutionID) (video.Video, error) {
 	if err := by.Require(s); err != nil {
 		return video.Video{}, err
 	}

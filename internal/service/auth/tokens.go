@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -13,11 +14,11 @@ import (
 // its tokens, and nothing is stored.
 type Tokens struct {
 	keys   *SigningKeys
-	videos Videos
+	videos *store.Store
 }
 
 // NewTokens returns the tokens for the videos in a database.
-func NewTokens(keys *SigningKeys, videos Videos) *Tokens { return &Tokens{keys, videos} }
+func NewTokens(keys *SigningKeys, videos *store.Store) *Tokens { return &Tokens{keys, videos} }
 
 // Create makes a token that is valid for ttl, or shorter if the operator set a shorter life of signed
 // addresses.

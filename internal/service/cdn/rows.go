@@ -2,6 +2,7 @@ package cdn
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -25,39 +26,40 @@ func insertPurge(ctx context.Context, tx *store.Tx, p purge) error {
 	if err != nil {
 		return fmt.Errorf("write the files of a purge: %w", err)
 	}
-	_, err = tx.ExecContext(ctx, `
+	_, err = tx.Exec(ctx, "record purge", `
 		INSERT INTO cdn_purge (id, video_id, reason, files, created_at) VALUES ($1, $2, $3, $4, $5)`,
-		p.id, p.video, p.reason, string(files), p.createdAt.UnixMilli())
+		p.id, p.video, p.reason, string(files), store.Millis(p.createdAt))
 	return err
 }
 
 // findPurge returns a purge; false: it is done.
 func findPurge(ctx context.Context, tx *store.Tx, id string) (p purge, found bool, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, video_id, reason, files, tries, created_at FROM cdn_purge WHERE id = $1`, id)
-	if err != nil {
+	all, err := store.Collect(ctx, tx.Queries, "read purge", scanPurge, `SELECT id, video_id, reason, files, tries, created_at FROM cdn_purge WHERE id = $1`, id)
+	if err != nil || len(all) == 0 {
 		return p, false, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var files string
-		var created int64
-		if err := rows.Scan(&p.id, &p.video, &p.reason, &files, &p.tries, &created); err != nil {
-			return p, false, err
-		}
-		p.createdAt, found = time.UnixMilli(created), true
-		if err := json.Unmarshal([]byte(files), &p.files); err != nil {
-			return p, false, fmt.Errorf("files of purge %s: %w", id, err)
-		}
+	return all[0], true, nil
+}
+
+func scanPurge(row *sql.Rows) (p purge, err error) {
+	var files string
+	var created sql.NullInt64
+	if err := row.Scan(&p.id, &p.video, &p.reason, &files, &p.tries, &created); err != nil {
+		return p, err
 	}
-	return p, found, rows.Err()
+	p.createdAt = store.FromMillis(created)
+	if err := json.Unmarshal([]byte(files), &p.files); err != nil {
+		return p, fmt.Errorf("files of purge %s: %w", p.id, err)
+	}
+	return p, nil
 }
 
 func countTry(ctx context.Context, tx *store.Tx, id string) error {
-	_, err := tx.ExecContext(ctx, `UPDATE cdn_purge SET tries = tries + 1 WHERE id = $1`, id)
+	_, err := tx.Exec(ctx, "count try of purge", `UPDATE cdn_purge SET tries = tries + 1 WHERE id = $1`, id)
 	return err
 }
 
 func removePurge(ctx context.Context, tx *store.Tx, id string) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM cdn_purge WHERE id = $1`, id)
+	_, err := tx.Exec(ctx, "remove purge", `DELETE FROM cdn_purge WHERE id = $1`, id)
 	return err
 }
