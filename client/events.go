@@ -64,7 +64,7 @@ func (c *Client) readStream(ctx context.Context, id string, seen func(Video) boo
 		}
 		events++
 		kept.Stop()
-		if done, err := passEvent(kind, data, seen); done || err != nil {
+		if done, err := handleEvent(kind, data, seen); done || err != nil {
 			return done, events, err
 		}
 	}
@@ -78,8 +78,8 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// passEvent passes an event on.
-func passEvent(kind string, data []byte, seen func(Video) bool) (done bool, err error) {
+// handleEvent passes an event on.
+func handleEvent(kind string, data []byte, seen func(Video) bool) (done bool, err error) {
 	switch kind {
 	case "deleted":
 		return false, errDeleted

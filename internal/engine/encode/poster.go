@@ -103,7 +103,7 @@ func posterStills(p *video.Plan, frames ...video.PosterFrame) *video.Plan {
 // because large ones take much memory. A frame that could not be decoded looks like one before it.
 func bestPoster(p *video.Plan, made []Output) (best candidate, err error) {
 	for pair := range slices.Chunk(made, 2) {
-		c, err := judgePoster(p, pair[0].Path, pair[1].Path)
+		c, err := ratePoster(p, pair[0].Path, pair[1].Path)
 		if err != nil {
 			return candidate{}, err
 		}
@@ -114,8 +114,8 @@ func bestPoster(p *video.Plan, made []Output) (best candidate, err error) {
 	return best, nil
 }
 
-// judgePoster says how good a frame is, beside the one shortly after it.
-func judgePoster(p *video.Plan, path, next string) (candidate, error) {
+// ratePoster says how good a frame is, beside the one shortly after it.
+func ratePoster(p *video.Plan, path, next string) (candidate, error) {
 	picture, frame, err := readBrightness(path, p)
 	if err != nil {
 		return candidate{}, err

@@ -10,10 +10,10 @@ import (
 // that a busy scene in a quiet video does.
 const peakSeconds = 5
 
-// notePeakBitrates notes on each chunk the peak bitrate of the source. Most
+// setPeakBitrates notes on each chunk the peak bitrate of the source. Most
 // chunks begin at keyframes; where one does not, both sides have their part of
 // the GOP.
-func notePeakBitrates(chunks []video.Chunk, l *probe.Timeline, tb video.Ratio) {
+func setPeakBitrates(chunks []video.Chunk, l *probe.Timeline, tb video.Ratio) {
 	for i := range chunks {
 		c := &chunks[i]
 		end := min(c.End, l.Last+max(l.LastDuration, 1))

@@ -53,7 +53,7 @@ func TestAGroupThatAnEditListCutsIntoCounts(t *testing.T) {
 	l.Add(probe.Packet{Type: "video", PTS: 0, Duration: 500, Size: 500, Flags: "__"})
 	l.Sort()
 	chunks := []video.Chunk{{Start: 0, End: video.Forever}}
-	notePeakBitrates(chunks, l, video.Ratio{Num: 1, Den: 1000})
+	setPeakBitrates(chunks, l, video.Ratio{Num: 1, Den: 1000})
 	if chunks[0].Bitrate != 24_000 {
 		t.Errorf("half a second of 1500 bytes has %d bit/s; want 24000", chunks[0].Bitrate)
 	}
@@ -76,7 +76,7 @@ func TestNoChunkIsBusierThanItsBytes(t *testing.T) {
 		}
 		l.Sort()
 		chunks := []video.Chunk{{Start: 0, End: video.Forever}}
-		notePeakBitrates(chunks, l, video.Ratio{Num: 1, Den: 1000})
+		setPeakBitrates(chunks, l, video.Ratio{Num: 1, Den: 1000})
 		average := float64(sum) * 8 / (time.Duration(clock) * time.Millisecond).Seconds()
 		if got := float64(chunks[0].Bitrate); got < average-2 || clock > 2*peakSeconds*1000 && got > float64(sum)*8/peakSeconds+2 {
 			t.Fatalf("%g bit/s for an average of %g", got, average)

@@ -55,7 +55,7 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	if onePacketPerFrame(s, line) {
 		countFrames(p.Chunks, line, limit)
 	}
-	notePeakBitrates(p.Chunks, line, tb)
+	setPeakBitrates(p.Chunks, line, tb)
 	p.Thumbnails = thumbnails(ask.Thumbnails, line, tb, found.SeeksExactly())
 	p.Poster = poster(p, width, height, line, found.SeeksExactly())
 	p.Pictures = true

@@ -416,9 +416,9 @@ func unreadableObject(dir string, e entry, err error) error {
 	return damagedObject(dir, fmt.Sprintf("the object %s cannot be read (%v)", e.Name, err))
 }
 
-// noteDamage has the next run compare the objects that it finds with their checksums if err is one of a damaged
+// markDamage has the next run compare the objects that it finds with their checksums if err is one of a damaged
 // object, and returns err. It looks at lengths otherwise, and every backup from now on would have the damage.
-func noteDamage(dir string, err error) error {
+func markDamage(dir string, err error) error {
 	if e, is := errors.AsType[*DamagedError](err); is && e.object {
 		mark := filepath.Join(dir, damageMark)
 		_, missing := os.Stat(mark)

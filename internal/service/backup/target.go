@@ -333,7 +333,7 @@ func (f *filler) fromFolder(ctx context.Context, dir, file, scratch string) erro
 		return err
 	}
 	defer r.close()
-	_, err = r.read(members{stored: func(e entry) error { return noteDamage(dir, f.putStored(ctx, dir, e)) }})
+	_, err = r.read(members{stored: func(e entry) error { return markDamage(dir, f.putStored(ctx, dir, e)) }})
 	return err
 }
 

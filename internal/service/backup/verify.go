@@ -39,7 +39,7 @@ func Verify(ctx context.Context, path, snapshot string, p Progress) (Header, *Su
 	if dir != "" {
 		do.stored = func(e entry) error {
 			count(e.Size)
-			return noteDamage(dir, checkStored(ctx, dir, e))
+			return markDamage(dir, checkStored(ctx, dir, e))
 		}
 	}
 	summary, err := r.read(do)

@@ -19,7 +19,7 @@ type body struct {
 	left   int64             // how many more bytes the file has; -1: not known
 	check  func(int64) error // returns an error for a file that is too large
 	timing Timing
-	head   *head // judges the beginning of the file; nil: it was judged before
+	head   *head // checks the beginning of the file; nil: it was checked before
 
 	count *atomic.Int64 // of bytes, with those that were there before
 	err   error
@@ -49,7 +49,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.err = tooLarge
 		return 0, io.EOF
 	}
-	if b.err = b.head.judge(p[:n]); b.err != nil {
+	if b.err = b.head.check(p[:n]); b.err != nil {
 		return 0, io.EOF
 	}
 	switch {
@@ -92,9 +92,9 @@ type head struct {
 	admit func(head []byte) error
 }
 
-// judge takes the next bytes of the file. It returns an error, once, if the file cannot be a video. A file
-// that ends before there are enough is judged when it is complete.
-func (h *head) judge(next []byte) error {
+// check takes the next bytes of the file. It returns an error, once, if the file cannot be a video. A file
+// that ends before there are enough is checked when it is complete.
+func (h *head) check(next []byte) error {
 	if h == nil || h.admit == nil {
 		return nil
 	}

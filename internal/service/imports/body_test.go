@@ -47,7 +47,7 @@ func TestTheBeginningOfAFileIsJudged(t *testing.T) {
 			t.Errorf("%s: it was judged %d times", name, judged)
 		}
 	}
-	if err := (*head)(nil).judge(file); err != nil {
+	if err := (*head)(nil).check(file); err != nil {
 		t.Error(err)
 	}
 }

@@ -69,13 +69,13 @@ func (f *fetch) fetchAll(ctx context.Context, cancel context.CancelCauseFunc) er
 	left := max(f.row.startedAt.Add(f.config.TotalTimeout).Sub(f.now()), f.config.TotalTimeout/24)
 	defer time.AfterFunc(left, func() { cancel(errTooLong) }).Stop()
 
-	telling, told := context.WithCancel(ctx)
+	following, stop := context.WithCancel(ctx)
 	var progress sync.WaitGroup
 	progress.Go(func() {
-		panics.Log(ctx, f.log, "storing the progress of an import panicked", func() { f.tellProgress(telling) })
+		panics.Log(ctx, f.log, "storing the progress of an import panicked", func() { f.followProgress(following) })
 	})
 	err = f.fetchMissing(ctx, cancel)
-	told()
+	stop()
 	progress.Wait()
 	if err != nil {
 		return err
@@ -88,8 +88,8 @@ func (f *fetch) fetchAll(ctx context.Context, cancel context.CancelCauseFunc) er
 	})
 }
 
-// tellProgress stores the progress until ctx ends.
-func (f *fetch) tellProgress(ctx context.Context) {
+// followProgress stores the progress until ctx ends.
+func (f *fetch) followProgress(ctx context.Context) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
 	stored := -1.0

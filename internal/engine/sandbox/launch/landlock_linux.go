@@ -50,7 +50,7 @@ var (
 // and sockets to the outside. It also sets no_new_privs.
 func restrictFiles(p Policy, bin Program) error {
 	abi, err := llsys.LandlockGetABIVersion()
-	if err := judgeLandlock(abi, err); err != nil {
+	if err := checkLandlock(abi, err); err != nil {
 		return err
 	}
 	rules := []landlock.Rule{
@@ -88,17 +88,17 @@ func explainRefusal(err error) error {
 // offer enough for a sandbox.
 func Available() (landlockABI int, err error) {
 	abi, err := llsys.LandlockGetABIVersion()
-	if err := judgeLandlock(abi, err); err != nil {
+	if err := checkLandlock(abi, err); err != nil {
 		return 0, err
 	}
-	return abi, judgeSeccomp()
+	return abi, checkSeccomp()
 }
 
 const wayOut = "use a newer kernel, or start with --sandbox=off to run ffmpeg without protection"
 
-// judgeLandlock explains why Landlock cannot be used. The library would silently
+// checkLandlock explains why Landlock cannot be used. The library would silently
 // go on without it.
-func judgeLandlock(abi int, err error) error {
+func checkLandlock(abi int, err error) error {
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return fmt.Errorf("the kernel knows Landlock, but it is switched off: boot with \"landlock\" in the kernel's lsm= option, or start with --sandbox=off to run ffmpeg without protection")

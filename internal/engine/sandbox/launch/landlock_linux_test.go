@@ -25,7 +25,7 @@ func TestLandlockIsJudged(t *testing.T) {
 		{"newer than this program", 99, nil, ""},
 	}
 	for _, tt := range tests {
-		err := judgeLandlock(tt.abi, tt.err)
+		err := checkLandlock(tt.abi, tt.err)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "--sandbox=off")) {
 			t.Errorf("%s: %v; want %q", tt.name, err, tt.want)
 		}

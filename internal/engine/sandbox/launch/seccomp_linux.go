@@ -74,8 +74,8 @@ const (
 	setExtendedFlags = 0x401c5820 // FS_IOC_FSSETXATTR
 )
 
-// judgeSeccomp explains why the filter cannot be used.
-func judgeSeccomp() error {
+// checkSeccomp explains why the filter cannot be used.
+func checkSeccomp() error {
 	action := uint32(unix.SECCOMP_RET_KILL_PROCESS)
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
 	if errno != 0 {
