@@ -2,7 +2,6 @@ package backup
 
 import (
 	"archive/tar"
-	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -14,8 +13,6 @@ import (
 	"os"
 	"strings"
 )
-
-func bytesReader(b []byte) io.Reader { return bytes.NewReader(b) }
 
 // maxHeader bounds what is read before anything is known about a file.
 const maxHeader = 1 << 20

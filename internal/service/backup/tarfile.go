@@ -2,6 +2,7 @@ package backup
 
 import (
 	"archive/tar"
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -90,7 +91,7 @@ func createArchive(path string, h Header) (*archive, error) {
 	}
 	text, err := json.Marshal(h)
 	if err == nil {
-		_, err = a.add(headerName, int64(len(text)), bytesReader(text))
+		_, err = a.add(headerName, int64(len(text)), bytes.NewReader(text))
 	}
 	if err != nil {
 		a.abandon()

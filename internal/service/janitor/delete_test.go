@@ -220,6 +220,28 @@ func TestADeletionGoesOnWithoutItsClient(t *testing.T) {
 	}
 }
 
+// The rows of a video stay until its objects are removed, which may take long. What searches find, and a URL that may
+// hold a password, go at once.
+func TestADeletionTakesLabelsAndURLsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	v := b.Create(video.Draft{Metadata: []byte(`{"album":"holiday"}`)}).Video
+	b.Must(b.Store.InTx(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(t.Context(), "insert import", `INSERT INTO video_import (video_id, url) VALUES ($1, 'https://user:secret@example.com')`, v.ID)
+		return err
+	}))
+	left := -1
+	b.OnPoint = func(p failpoint.Point) {
+		if p == failpoint.VideoDeleted {
+			b.Must(b.Store.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM metadata_index) + (SELECT count(*) FROM video_import)`).Scan(&left))
+		}
+	}
+	b.Must(b.DeleteVideo(t.Context(), b.By, v.ID))
+	if left != 0 {
+		t.Errorf("after the deletion was committed there are %d labels and URLs", left)
+	}
+}
+
 func TestADeletionTakesThePartsOfAnUpload(t *testing.T) {
 	t.Parallel()
 	p := &partly{}

@@ -3,7 +3,6 @@ package tenants
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
@@ -19,27 +18,25 @@ func dayOf(t time.Time) int64 { return t.UTC().Unix() / (24 * 60 * 60) }
 // UsageOf returns what a tenant uses at now. A tenant that never did anything uses
 // nothing and has no limits.
 func UsageOf(ctx context.Context, q store.Queries, name video.Tenant, now time.Time) (video.Usage, error) {
-	one, err := scanTenant(q.QueryRow(ctx, `SELECT `+tenantColumns+` FROM tenant WHERE name = $2`, dayOf(now), name))
-	if errors.Is(err, sql.ErrNoRows) {
-		return video.Usage{}, nil
+	found, err := store.Collect(ctx, q, "read usage", scanTenant, `SELECT `+tenantColumns+` FROM tenant WHERE name = $2`, dayOf(now), name)
+	if err != nil || len(found) == 0 {
+		return video.Usage{}, err
 	}
-	return one.Usage, store.Wrap("read usage", err)
+	return found[0].Usage, nil
 }
 
 // listTenants returns all tenants that have a key, a video or limits, by name.
 func listTenants(ctx context.Context, q store.Queries, now time.Time) ([]Tenant, error) {
-	return store.Collect(ctx, q, "list tenants", scanTenants, `SELECT `+tenantColumns+` FROM tenant ORDER BY name`, dayOf(now))
+	return store.Collect(ctx, q, "list tenants", scanTenant, `SELECT `+tenantColumns+` FROM tenant ORDER BY name`, dayOf(now))
 }
 
 // pageOfTenants returns at most limit tenants by name, from the one after a name on.
 func pageOfTenants(ctx context.Context, q store.Queries, after video.Tenant, limit int, now time.Time) ([]Tenant, error) {
-	return store.Collect(ctx, q, "list tenants", scanTenants,
+	return store.Collect(ctx, q, "list tenants", scanTenant,
 		`SELECT `+tenantColumns+` FROM tenant WHERE name > $2 ORDER BY name LIMIT $3`, dayOf(now), after, limit)
 }
 
-func scanTenants(row *sql.Rows) (Tenant, error) { return scanTenant(row) }
-
-func scanTenant(row interface{ Scan(...any) error }) (Tenant, error) {
+func scanTenant(row *sql.Rows) (Tenant, error) {
 	var t Tenant
 	var micros int64
 	l := &t.Limits

@@ -51,7 +51,7 @@ func uses(t *testing.T, st *store.Store, videos, bytes, inWork int64) {
 
 func acceptSize(t *testing.T, st *store.Store, id video.ID, size int64) {
 	t.Helper()
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		_, err := tx.AcceptUpload(t.Context(), id, video.Source{Key: "k", Size: size, ETag: "e"}, noon)
 		return err
 	})
@@ -60,22 +60,22 @@ func acceptSize(t *testing.T, st *store.Store, id video.ID, size int64) {
 func testCountedLife(t *testing.T, st *store.Store) {
 	ctx := t.Context()
 	uses(t, st, 0, 0, 0)
-	v, other := stored(t, st, video.PendingUpload, "720p"), newVideo("720p")
+	v, other := Stored(t, st, video.PendingUpload, "720p"), NewVideo("720p")
 	other.Tenant = "acme"
 	insert(t, st, other)
 	uses(t, st, 1, 0, 0)
 	acceptSize(t, st, v.ID, 100)
 	acceptSize(t, st, v.ID, 300) // changes nothing
 	uses(t, st, 1, 100, 1)
-	change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(ctx, v.ID, video.Ready, nil) })
+	Change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(ctx, v.ID, video.Ready, nil) })
 	uses(t, st, 1, 100, 0)
-	change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(ctx, v.ID, video.Processing, nil) })
+	Change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(ctx, v.ID, video.Processing, nil) })
 	uses(t, st, 1, 100, 1)
-	change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(ctx, v.ID, video.Fail, video.Failf(video.Corrupt, "x")) })
+	Change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(ctx, v.ID, video.Fail, video.Failf(video.Corrupt, "x")) })
 	uses(t, st, 1, 100, 0) // its file is still there
-	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(ctx, v.ID, noon) })
+	Change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(ctx, v.ID, noon) })
 	uses(t, st, 0, 0, 0)
-	change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, v.ID) })
+	Change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, v.ID) })
 	uses(t, st, 0, 0, 0)
 	if got := countsOf(t, st)["acme"]; got != [3]int64{1, 0, 0} {
 		t.Errorf("the other tenant uses %v; want its video", got)
@@ -84,16 +84,16 @@ func testCountedLife(t *testing.T, st *store.Store) {
 
 func testCountedFailures(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	refused, expired := stored(t, st, video.PendingUpload, "720p"), stored(t, st, video.PendingUpload, "720p")
+	refused, expired := Stored(t, st, video.PendingUpload, "720p"), Stored(t, st, video.PendingUpload, "720p")
 	uses(t, st, 2, 0, 0)
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		_, err := tx.RefuseUpload(ctx, refused.ID, video.Failf(video.NotAVideo, "x"))
 		return err
 	})
 	uses(t, st, 1, 0, 0)
-	change(t, st, func(tx *store.Tx) error { return tx.CountUpload(ctx, expired.ID, 70) })
+	Change(t, st, func(tx *store.Tx) error { return tx.CountUpload(ctx, expired.ID, 70) })
 	uses(t, st, 1, 70, 0)
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		_, err := tx.ExpireUpload(ctx, expired.ID, noon.Add(48*time.Hour), video.Failf(video.UploadExpired, "x"))
 		return err
 	})
@@ -101,8 +101,8 @@ func testCountedFailures(t *testing.T, st *store.Store) {
 	acceptSize(t, st, refused.ID, 50) // a later file is a video
 	uses(t, st, 1, 50, 1)
 
-	wrong := stored(t, st, video.PendingUpload, "720p")
-	change(t, st, func(tx *store.Tx) error { return tx.CountUpload(ctx, wrong.ID, 7) })
+	wrong := Stored(t, st, video.PendingUpload, "720p")
+	Change(t, st, func(tx *store.Tx) error { return tx.CountUpload(ctx, wrong.ID, 7) })
 	refuse(t, st, wrong.ID, video.Failf(video.NotAVideo, "x"), true)
 	uses(t, st, 1, 57, 1)
 	if _, err := st.MarkFailedUploads(ctx, noon.Add(48*time.Hour), noon, 10); err != nil {
@@ -112,30 +112,30 @@ func testCountedFailures(t *testing.T, st *store.Store) {
 }
 
 func testCountedUpload(t *testing.T, st *store.Store) {
-	v := stored(t, st, video.PendingUpload, "720p")
+	v := Stored(t, st, video.PendingUpload, "720p")
 	for _, size := range []int64{10, 30, 30, 20} {
-		change(t, st, func(tx *store.Tx) error { return tx.CountUpload(t.Context(), v.ID, size) })
+		Change(t, st, func(tx *store.Tx) error { return tx.CountUpload(t.Context(), v.ID, size) })
 		uses(t, st, 1, size, 0)
 	}
 	acceptSize(t, st, v.ID, 25)
 	uses(t, st, 1, 25, 1)
-	change(t, st, func(tx *store.Tx) error { return tx.CountUpload(t.Context(), v.ID, 0) }) // too late
+	Change(t, st, func(tx *store.Tx) error { return tx.CountUpload(t.Context(), v.ID, 0) }) // too late
 	uses(t, st, 1, 25, 1)
 }
 
 func testRecount(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v := stored(t, st, video.PendingUpload, "720p")
+	v := Stored(t, st, video.PendingUpload, "720p")
 	acceptSize(t, st, v.ID, 100)
-	change(t, st, func(tx *store.Tx) error { return tx.LockTenant(ctx, "zoo") }) // it has no videos
+	Change(t, st, func(tx *store.Tx) error { return tx.LockTenant(ctx, "zoo") }) // it has no videos
 	right := countsOf(t, st)
 	recount(t, st, right)
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE tenant SET videos = 7, bytes = 1, in_work = 0`)
 		return err
 	})
 	recount(t, st, right)
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM tenant WHERE name = 'default'`)
 		return err
 	})
@@ -145,7 +145,7 @@ func testRecount(t *testing.T, st *store.Store) {
 // recount counts the videos again, and wants this result.
 func recount(t *testing.T, st *store.Store, want map[video.Tenant][3]int64) {
 	t.Helper()
-	change(t, st, func(tx *store.Tx) error { return tx.RecountTenants(t.Context()) })
+	Change(t, st, func(tx *store.Tx) error { return tx.RecountTenants(t.Context()) })
 	if diff := cmp.Diff(want, countsOf(t, st)); diff != "" {
 		t.Errorf("counted again (-want +got):\n%s", diff)
 	}
@@ -157,10 +157,10 @@ func testCountsRace(t *testing.T, st *store.Store) {
 	f := video.Failf(video.Corrupt, "x")
 	var ids []video.ID
 	for range 4 {
-		ids = append(ids, stored(t, st, video.PendingUpload, "720p").ID)
+		ids = append(ids, Stored(t, st, video.PendingUpload, "720p").ID)
 	}
 	steps := []func(*store.Tx, video.ID) error{
-		func(tx *store.Tx, _ video.ID) error { return tx.InsertVideo(ctx, newVideo("720p")) },
+		func(tx *store.Tx, _ video.ID) error { return tx.InsertVideo(ctx, NewVideo("720p")) },
 		func(tx *store.Tx, id video.ID) error {
 			return tx.CountUpload(ctx, id, rand.Int64N(1000))
 		},

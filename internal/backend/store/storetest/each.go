@@ -8,7 +8,6 @@ import (
 	"github.com/spool-video/spool/internal/backend/store/explaintest"
 	"github.com/spool-video/spool/internal/backend/store/pgtest"
 	"github.com/spool-video/spool/internal/backend/store/sqlitetest"
-	"github.com/spool-video/spool/internal/video"
 )
 
 // Templates of databases with the schema of the store.
@@ -45,21 +44,6 @@ func Each(t *testing.T, test func(t *testing.T, st *store.Store)) {
 			test(t, st)
 		})
 	}
-}
-
-// NewVideo returns a video that waits for its upload, with a resolution for each name.
-func NewVideo(names ...video.Name) video.Video { return newVideo(names...) }
-
-// Stored stores a new video that stands at status s, and so do its resolutions.
-func Stored(t *testing.T, st *store.Store, s video.Status, names ...video.Name) video.Video {
-	t.Helper()
-	return stored(t, st, s, names...)
-}
-
-// Change runs f in a transaction that has to succeed.
-func Change(t *testing.T, st *store.Store, f func(*store.Tx) error) {
-	t.Helper()
-	change(t, st, f)
 }
 
 // WantIndexes runs the statements of a room, which must find their rows by an index: whatever runs for each request or

@@ -52,8 +52,8 @@ func wantTypes(t *testing.T, got []store.Event, want ...video.EventType) {
 
 func changesAreEvents(t *testing.T, st *store.Store) {
 	ctx, got := t.Context(), eventsOf(t, st)
-	v, failed, expired := newVideo("720p", "360p"), newVideo("720p"), newVideo()
-	stored(t, st, video.Fail)
+	v, failed, expired := NewVideo("720p", "360p"), NewVideo("720p"), NewVideo()
+	Stored(t, st, video.Fail)
 	for _, v := range []video.Video{v, failed, expired} {
 		insert(t, st, v)
 	}
@@ -86,7 +86,7 @@ func changesAreEvents(t *testing.T, st *store.Store) {
 		},
 	}
 	for _, step := range steps {
-		change(t, st, step)
+		Change(t, st, step)
 	}
 	if _, err := st.MarkFailedUploads(ctx, noon.Add(2*time.Hour), noon, 1); err != nil {
 		t.Fatal(err)
@@ -98,11 +98,11 @@ func changesAreEvents(t *testing.T, st *store.Store) {
 // playableOnce checks that a video that is played while it is encoded becomes playable once.
 func playableOnce(t *testing.T, st *store.Store) {
 	got := eventsOf(t, st)
-	v := stored(t, st, video.Processing, "720p", "360p")
-	change(t, st, func(tx *store.Tx) error {
+	v := Stored(t, st, video.Processing, "720p", "360p")
+	Change(t, st, func(tx *store.Tx) error {
 		return tx.SetFindings(t.Context(), v.ID, store.Findings{Playable: noon})
 	})
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		return tx.MoveResolution(t.Context(), v.Resolutions[0].ID, video.Ready, nil)
 	})
 	wantTypes(t, *got, video.EventPlayable, video.EventResolutionReady)
@@ -111,10 +111,10 @@ func playableOnce(t *testing.T, st *store.Store) {
 // playableOnceWithout checks that a video whose only resolution is deleted does not become playable again.
 func playableOnceWithout(t *testing.T, st *store.Store) {
 	got := eventsOf(t, st)
-	v := stored(t, st, video.Processing, "720p", "360p")
+	v := Stored(t, st, video.Processing, "720p", "360p")
 	for _, r := range v.Resolutions {
-		change(t, st, func(tx *store.Tx) error { return tx.MoveResolution(t.Context(), r.ID, video.Ready, nil) })
-		change(t, st, func(tx *store.Tx) error { return tx.RemoveResolution(t.Context(), r.ID) })
+		Change(t, st, func(tx *store.Tx) error { return tx.MoveResolution(t.Context(), r.ID, video.Ready, nil) })
+		Change(t, st, func(tx *store.Tx) error { return tx.RemoveResolution(t.Context(), r.ID) })
 	}
 	wantTypes(t, *got, video.EventPlayable, video.EventResolutionReady, video.EventResolutionReady)
 }
@@ -122,7 +122,7 @@ func playableOnceWithout(t *testing.T, st *store.Store) {
 // refusedOnce checks that repeated refusals for the same reason are one event.
 func refusedOnce(t *testing.T, st *store.Store) {
 	got := eventsOf(t, st)
-	v := newVideo("720p")
+	v := NewVideo("720p")
 	insert(t, st, v)
 	for _, f := range []*video.Failure{
 		video.Failf(video.UploadMissing, "Nothing."), video.Failf(video.UploadMissing, "Still nothing."),
@@ -143,8 +143,8 @@ func wantTrue(ok bool) error {
 // eventOfAResolution checks that an event says which video and which resolution it is about.
 func eventOfAResolution(t *testing.T, st *store.Store) {
 	got := eventsOf(t, st)
-	v := stored(t, st, video.Processing, "720p", "360p")
-	change(t, st, func(tx *store.Tx) error { return tx.MoveResolution(t.Context(), v.Resolutions[1].ID, video.Ready, nil) })
+	v := Stored(t, st, video.Processing, "720p", "360p")
+	Change(t, st, func(tx *store.Tx) error { return tx.MoveResolution(t.Context(), v.Resolutions[1].ID, video.Ready, nil) })
 	want := []store.Event{{Type: video.EventPlayable, Video: v.ID}, {Type: video.EventResolutionReady, Video: v.ID, Resolution: "360p"}}
 	if diff := cmp.Diff(want, *got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -153,7 +153,7 @@ func eventOfAResolution(t *testing.T, st *store.Store) {
 
 func rolledBackEvents(t *testing.T, st *store.Store) {
 	got := eventsOf(t, st)
-	v := stored(t, st, video.Processing)
+	v := Stored(t, st, video.Processing)
 	broken := errors.New("broken")
 	err := st.InTx(t.Context(), func(tx *store.Tx) error {
 		return errors.Join(tx.MoveVideo(t.Context(), v.ID, video.Ready, nil), broken)

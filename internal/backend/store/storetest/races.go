@@ -67,7 +67,7 @@ func wantOne(t *testing.T, winners int) {
 }
 
 func oneAccepts(t *testing.T, st *store.Store) {
-	v := stored(t, st, video.PendingUpload, "720p", "144p")
+	v := Stored(t, st, video.PendingUpload, "720p", "144p")
 	wantOne(t, race(t, st, func(ctx context.Context, tx *store.Tx, _ int) (bool, error) {
 		return tx.AcceptUpload(ctx, v.ID, someSource, noon)
 	}))
@@ -75,7 +75,7 @@ func oneAccepts(t *testing.T, st *store.Store) {
 }
 
 func acceptOrRefuse(t *testing.T, st *store.Store) {
-	v := stored(t, st, video.PendingUpload, "720p")
+	v := Stored(t, st, video.PendingUpload, "720p")
 	f := video.Failf(video.UploadExpired, "Too late.")
 	race(t, st, func(ctx context.Context, tx *store.Tx, racer int) (bool, error) {
 		if racer%2 == 0 {
@@ -147,7 +147,7 @@ func noFaultIsLost(t *testing.T, st *store.Store) {
 }
 
 func oneRemoves(t *testing.T, st *store.Store) {
-	v := stored(t, st, video.Ready, "720p", "144p")
+	v := Stored(t, st, video.Ready, "720p", "144p")
 	wantOne(t, race(t, st, func(ctx context.Context, tx *store.Tx, _ int) (bool, error) {
 		err := tx.RemoveResolution(ctx, v.Resolutions[0].ID)
 		if video.KindOf(err) == video.NotFound {
@@ -160,7 +160,7 @@ func oneRemoves(t *testing.T, st *store.Store) {
 }
 
 func oneDeletes(t *testing.T, st *store.Store) {
-	v := stored(t, st, video.Ready, "720p")
+	v := Stored(t, st, video.Ready, "720p")
 	wantOne(t, race(t, st, func(ctx context.Context, tx *store.Tx, _ int) (bool, error) {
 		if err := tx.Lock(ctx, v.ID); video.KindOf(err) == video.NotFound {
 			return false, nil
@@ -177,7 +177,7 @@ func oneDeletes(t *testing.T, st *store.Store) {
 func readsAreWhole(t *testing.T, st *store.Store) {
 	ctx := t.Context()
 	for range 15 {
-		v := stored(t, st, video.Processing, "720p")
+		v := Stored(t, st, video.Processing, "720p")
 		var writing sync.WaitGroup
 		writing.Go(func() {
 			change := func(f func(*store.Tx) error) {
@@ -213,7 +213,7 @@ func readersAndWriters(t *testing.T, st *store.Store) {
 	for range racers {
 		working.Go(func() {
 			for range rounds {
-				v := newVideo("720p", "144p")
+				v := NewVideo("720p", "144p")
 				err := st.InTx(ctx, func(tx *store.Tx) error { return tx.InsertVideo(ctx, v) })
 				if err != nil {
 					t.Errorf("write: %v", err)

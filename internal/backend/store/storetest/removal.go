@@ -21,11 +21,11 @@ func removalTests() []test {
 
 func deletionIsMarked(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v, other, third := stored(t, st, video.Processing, "720p"), stored(t, st, video.Ready, "720p"), stored(t, st, video.Fail)
+	v, other, third := Stored(t, st, video.Processing, "720p"), Stored(t, st, video.Ready, "720p"), Stored(t, st, video.Fail)
 	deleted, err := st.MarkedDeleted(ctx)
 	wantIDs(t, deleted, err)
 	for i, id := range []video.ID{v.ID, third.ID, v.ID} { // the second mark on a video changes nothing
-		change(t, st, func(tx *store.Tx) error {
+		Change(t, st, func(tx *store.Tx) error {
 			return tx.MarkDeleted(ctx, id, noon.Add(time.Duration(i)*time.Second))
 		})
 	}
@@ -39,18 +39,18 @@ func deletionIsMarked(t *testing.T, st *store.Store) {
 	slices.Sort(want)
 	wantIDs(t, deleted, err, want...)
 
-	change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, v.ID) })
+	Change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, v.ID) })
 	deleted, err = st.MarkedDeleted(ctx)
 	wantIDs(t, deleted, err, third.ID)
 }
 
 func removalLeavesNothing(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v, other := stored(t, st, video.Processing, "720p", "144p"), stored(t, st, video.Processing, "720p")
+	v, other := Stored(t, st, video.Processing, "720p", "144p"), Stored(t, st, video.Processing, "720p")
 	for _, id := range []video.ID{v.ID, other.ID} {
-		change(t, st, func(tx *store.Tx) error { return tx.InsertSteps(ctx, id, encodeSteps(3)) })
+		Change(t, st, func(tx *store.Tx) error { return tx.InsertSteps(ctx, id, encodeSteps(3)) })
 	}
-	change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, v.ID) })
+	Change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, v.ID) })
 
 	wantNoVideo(t, st, v.ID)
 	for _, r := range v.Resolutions {
@@ -61,7 +61,7 @@ func removalLeavesNothing(t *testing.T, st *store.Store) {
 	wantVideo(t, st, other)
 	wantSteps(t, st, other.ID, encodeSteps(3)...)
 
-	change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, v.ID) }) // again, which is no error
+	Change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, v.ID) }) // again, which is no error
 	insert(t, st, v)                                                             // nothing is in the way of the same ids
 	wantVideo(t, st, v)
 	wantSteps(t, st, v.ID)
@@ -69,9 +69,9 @@ func removalLeavesNothing(t *testing.T, st *store.Store) {
 
 func resolutionIsRemoved(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v := stored(t, st, video.Ready, "720p", "144p", "4k")
+	v := Stored(t, st, video.Ready, "720p", "144p", "4k")
 	gone := v.Resolutions[1].ID
-	change(t, st, func(tx *store.Tx) error { return tx.RemoveResolution(ctx, gone) })
+	Change(t, st, func(tx *store.Tx) error { return tx.RemoveResolution(ctx, gone) })
 	v.Resolutions = slices.Delete(v.Resolutions, 1, 2)
 	wantVideo(t, st, v)
 
@@ -84,13 +84,13 @@ func resolutionIsRemoved(t *testing.T, st *store.Store) {
 
 func resolutionIsAdded(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v := stored(t, st, video.Ready, "720p", "144p", "4k")
-	change(t, st, func(tx *store.Tx) error { return tx.RemoveResolution(ctx, v.Resolutions[0].ID) })
+	v := Stored(t, st, video.Ready, "720p", "144p", "4k")
+	Change(t, st, func(tx *store.Tx) error { return tx.RemoveResolution(ctx, v.Resolutions[0].ID) })
 	v.Resolutions = v.Resolutions[1:]
 	for _, name := range []video.Name{"720p", "240p"} {
-		r := newVideo(name).Resolutions[0]
+		r := NewVideo(name).Resolutions[0]
 		r.VideoID, r.Status, r.Failure = v.ID, video.Fail, &video.Failure{Code: video.Corrupt, Message: "It is broken."}
-		change(t, st, func(tx *store.Tx) error { return tx.InsertResolution(ctx, r) })
+		Change(t, st, func(tx *store.Tx) error { return tx.InsertResolution(ctx, r) })
 		v.Resolutions = append(v.Resolutions, r)
 	}
 	wantVideo(t, st, v)
@@ -98,8 +98,8 @@ func resolutionIsAdded(t *testing.T, st *store.Store) {
 
 func lastResolutionIsRemoved(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v := stored(t, st, video.Ready, "720p")
-	change(t, st, func(tx *store.Tx) error { return tx.RemoveResolution(ctx, v.Resolutions[0].ID) })
+	v := Stored(t, st, video.Ready, "720p")
+	Change(t, st, func(tx *store.Tx) error { return tx.RemoveResolution(ctx, v.Resolutions[0].ID) })
 	v.Resolutions = nil
 	wantVideo(t, st, v)
 }

@@ -50,7 +50,7 @@ func walk(t *testing.T, st *store.Store, plan func(v *video.Video, to video.Stat
 	ctx := t.Context()
 	for _, from := range video.Statuses {
 		for _, to := range video.Statuses {
-			before := stored(t, st, from, "720p", "144p")
+			before := Stored(t, st, from, "720p", "144p")
 			after := read(t, st, before.ID)
 			var f *video.Failure
 			if to == video.Fail {
@@ -74,10 +74,10 @@ func walk(t *testing.T, st *store.Store, plan func(v *video.Video, to video.Stat
 
 func absentTakesNoStep(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	bystander := stored(t, st, video.Processing, "720p")
-	absent := newVideo("720p")
+	bystander := Stored(t, st, video.Processing, "720p")
+	absent := NewVideo("720p")
 	for _, to := range video.Statuses {
-		change(t, st, func(tx *store.Tx) error {
+		Change(t, st, func(tx *store.Tx) error {
 			wantCode(t, tx.MoveVideo(ctx, absent.ID, to, nil), video.Conflict, "illegal_step")
 			wantCode(t, tx.MoveResolution(ctx, absent.Resolutions[0].ID, to, nil), video.Conflict, "illegal_step")
 			return nil
@@ -88,18 +88,18 @@ func absentTakesNoStep(t *testing.T, st *store.Store) {
 
 func noUnknownStatus(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v := newVideo("720p")
+	v := NewVideo("720p")
 	v.Status = "deleted"
 	if err := st.InTx(ctx, func(tx *store.Tx) error { return tx.InsertVideo(ctx, v) }); err == nil {
 		t.Error("a video with an unknown status was stored")
 	}
-	w := newVideo("720p")
+	w := NewVideo("720p")
 	w.Resolutions[0].Status = ""
 	if err := st.InTx(ctx, func(tx *store.Tx) error { return tx.InsertVideo(ctx, w) }); err == nil {
 		t.Error("a resolution without a status was stored")
 	}
-	u := stored(t, st, video.Processing, "720p")
-	change(t, st, func(tx *store.Tx) error {
+	u := Stored(t, st, video.Processing, "720p")
+	Change(t, st, func(tx *store.Tx) error {
 		wantCode(t, tx.MoveVideo(ctx, u.ID, "deleted", nil), video.Conflict, "illegal_step")
 		return nil
 	})

@@ -49,15 +49,15 @@ func wantSteps(t *testing.T, st *store.Store, id video.ID, want ...store.Step) {
 // planned stores a video with these steps.
 func planned(t *testing.T, st *store.Store, steps ...store.Step) video.ID {
 	t.Helper()
-	v := stored(t, st, video.Processing, "720p")
-	change(t, st, func(tx *store.Tx) error { return tx.InsertSteps(t.Context(), v.ID, steps) })
+	v := Stored(t, st, video.Processing, "720p")
+	Change(t, st, func(tx *store.Tx) error { return tx.InsertSteps(t.Context(), v.ID, steps) })
 	return v.ID
 }
 
 // finish calls FinishStep and checks its answer.
 func finish(t *testing.T, st *store.Store, id video.ID, number int, frames int64, want bool) {
 	t.Helper()
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		got, err := tx.FinishStep(t.Context(), id, store.Step{Kind: "encode", Number: number, Frames: frames, Run: "one"}, noon)
 		if got != want {
 			t.Errorf("FinishStep(%d) = %t, want %t", number, got, want)
@@ -99,7 +99,7 @@ func stepsKeepProgress(t *testing.T, st *store.Store) {
 	id := planned(t, st, encodeSteps(3)...)
 	finish(t, st, id, 0, 250, true)
 	progress(t, st, id, "encode", 1, 0.25, true)
-	change(t, st, func(tx *store.Tx) error { return tx.InsertSteps(t.Context(), id, encodeSteps(4)) })
+	Change(t, st, func(tx *store.Tx) error { return tx.InsertSteps(t.Context(), id, encodeSteps(4)) })
 	want := encodeSteps(4)
 	want[0].Done, want[0].Progress, want[0].Frames, want[0].Run = true, 1, 250, "one"
 	want[1].Progress = 0.25
@@ -111,7 +111,7 @@ func stepIsFinishedOnce(t *testing.T, st *store.Store) {
 	finish(t, st, id, 1, 720, true)
 	finish(t, st, id, 1, 719, false)
 	finish(t, st, id, 2, 720, false)            // there is no such step
-	finish(t, st, newVideo().ID, 1, 720, false) // nor such a video
+	finish(t, st, NewVideo().ID, 1, 720, false) // nor such a video
 	want := encodeSteps(2)
 	want[1].Done, want[1].Progress, want[1].Frames, want[1].Run = true, 1, 720, "one"
 	wantSteps(t, st, id, want...)
@@ -133,7 +133,7 @@ func progressIsWanted(t *testing.T, st *store.Store) {
 	want[0].Done, want[0].Progress, want[0].Frames, want[0].Run = true, 1, 100, "one"
 	wantSteps(t, st, id, want...)
 
-	change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(t.Context(), id) })
+	Change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(t.Context(), id) })
 	progress(t, st, id, "encode", 1, 0.5, false)
 }
 
@@ -149,7 +149,7 @@ func faultsAreCounted(t *testing.T, st *store.Store) {
 		{id, "encode", 0, 1}, {id, "encode", 0, 2}, {id, "encode", 1, 1}, {other, "encode", 0, 1},
 		{id, "inspect", 0, 1}, {id, "inspect", 0, 2}, {id, "encode", 0, 3},
 	} {
-		change(t, st, func(tx *store.Tx) error {
+		Change(t, st, func(tx *store.Tx) error {
 			got, err := tx.CountFault(t.Context(), tt.id, tt.kind, tt.number)
 			if got != tt.want {
 				t.Errorf("CountFault(%s %d) = %d, want %d", tt.kind, tt.number, got, tt.want)
@@ -164,7 +164,7 @@ func faultsAreCounted(t *testing.T, st *store.Store) {
 }
 
 func stepNeedsItsVideo(t *testing.T, st *store.Store) {
-	ctx, id := t.Context(), newVideo().ID
+	ctx, id := t.Context(), NewVideo().ID
 	if err := st.InTx(ctx, func(tx *store.Tx) error { return tx.InsertSteps(ctx, id, encodeSteps(1)) }); err == nil {
 		t.Error("InsertSteps stored a step of a video that is not there")
 	}
@@ -183,11 +183,11 @@ func stepsAreDropped(t *testing.T, st *store.Store) {
 	id, other := planned(t, st, encodeSteps(3)...), planned(t, st, encodeSteps(3)...)
 	finish(t, st, id, 0, 100, true)
 	for range 2 { // the second time there is nothing to drop
-		change(t, st, func(tx *store.Tx) error { return tx.DropSteps(ctx, id) })
+		Change(t, st, func(tx *store.Tx) error { return tx.DropSteps(ctx, id) })
 		wantSteps(t, st, id)
 	}
 	wantSteps(t, st, other, encodeSteps(3)...)
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		done, err := tx.FinishStep(ctx, id, store.Step{Kind: "encode", Number: 1, Frames: 100}, noon.Add(time.Second))
 		if done {
 			t.Error("a dropped step was finished")
@@ -200,15 +200,15 @@ func stepsAreAddedUp(t *testing.T, st *store.Store) {
 	ctx := t.Context()
 	var ids []video.ID
 	for i := range 11 {
-		v := stored(t, st, video.Processing, "720p")
+		v := Stored(t, st, video.Processing, "720p")
 		ids = append(ids, v.ID)
 		steps := []store.Step{{Kind: "assemble", Number: 0, Weight: 1}, {Kind: "assemble", Number: 1, Weight: 2}, {Kind: "measure"},
 			{Kind: "encode", Number: 0, Weight: 1}, {Kind: "encode", Number: 1, Weight: 3}}
-		change(t, st, func(tx *store.Tx) error { return tx.InsertSteps(ctx, v.ID, steps) })
+		Change(t, st, func(tx *store.Tx) error { return tx.InsertSteps(ctx, v.ID, steps) })
 		progress(t, st, v.ID, "assemble", 1, 0.5, true)
 		progress(t, st, v.ID, "encode", 1, float64(i)/16, true)
 	}
-	sums, err := st.StepTotals(ctx, append(ids, newVideo().ID), "assemble")
+	sums, err := st.StepTotals(ctx, append(ids, NewVideo().ID), "assemble")
 	if err != nil || len(sums) != len(ids) {
 		t.Fatalf("sums of %d videos, %v; want %d", len(sums), err, len(ids))
 	}

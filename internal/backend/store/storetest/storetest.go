@@ -60,9 +60,9 @@ func Run(t *testing.T, open func(*testing.T) *store.Store) {
 // noon is a time that the store can keep exactly.
 var noon = time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// newVideo returns a video that waits for its upload, with a resolution for
+// NewVideo returns a video that waits for its upload, with a resolution for
 // each name.
-func newVideo(names ...video.Name) video.Video {
+func NewVideo(names ...video.Name) video.Video {
 	v := video.Video{
 		ID: video.ID(uuid.NewString()), Tenant: video.DefaultTenant, KeyID: "0198c5b6",
 		Filename: "film.mp4", Title: "A film", ContentType: "video/mp4", Status: video.PendingUpload,
@@ -76,10 +76,10 @@ func newVideo(names ...video.Name) video.Video {
 	return v
 }
 
-// stored stores a new video that stands at status s, and so do its resolutions.
-func stored(t *testing.T, st *store.Store, s video.Status, names ...video.Name) video.Video {
+// Stored stores a new video that stands at status s, and so do its resolutions.
+func Stored(t *testing.T, st *store.Store, s video.Status, names ...video.Name) video.Video {
 	t.Helper()
-	v := newVideo(names...)
+	v := NewVideo(names...)
 	v.Status = s
 	for i := range v.Resolutions {
 		v.Resolutions[i].Status = s
@@ -90,11 +90,11 @@ func stored(t *testing.T, st *store.Store, s video.Status, names ...video.Name) 
 
 func insert(t *testing.T, st *store.Store, v video.Video) {
 	t.Helper()
-	change(t, st, func(tx *store.Tx) error { return tx.InsertVideo(t.Context(), v) })
+	Change(t, st, func(tx *store.Tx) error { return tx.InsertVideo(t.Context(), v) })
 }
 
-// change runs f in a transaction that has to succeed.
-func change(t *testing.T, st *store.Store, f func(*store.Tx) error) {
+// Change runs f in a transaction that has to succeed.
+func Change(t *testing.T, st *store.Store, f func(*store.Tx) error) {
 	t.Helper()
 	if err := st.InTx(t.Context(), f); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func transactionTests() []test {
 
 func errorUndoes(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v, w := stored(t, st, video.Processing, "720p"), newVideo("144p")
+	v, w := Stored(t, st, video.Processing, "720p"), NewVideo("144p")
 	sad := errors.New("sad")
 	err := st.InTx(ctx, func(tx *store.Tx) error {
 		return errors.Join(
@@ -44,7 +44,7 @@ func errorUndoes(t *testing.T, st *store.Store) {
 }
 
 func panicUndoes(t *testing.T, st *store.Store) {
-	v := newVideo("720p")
+	v := NewVideo("720p")
 	func() {
 		defer func() {
 			if got := recover(); got != "boom" {
@@ -65,7 +65,7 @@ func panicUndoes(t *testing.T, st *store.Store) {
 }
 
 func cancelUndoes(t *testing.T, st *store.Store) {
-	v := newVideo("720p")
+	v := NewVideo("720p")
 	ctx, cancel := context.WithCancel(t.Context())
 	err := st.InTx(ctx, func(tx *store.Tx) error {
 		tx.OnCommit(func() { t.Error("a function ran though nothing was committed") })
@@ -90,8 +90,8 @@ func cancelUndoes(t *testing.T, st *store.Store) {
 
 func nothingBeforeCommit(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v, w := stored(t, st, video.Processing, "720p"), newVideo("144p")
-	change(t, st, func(tx *store.Tx) error {
+	v, w := Stored(t, st, video.Processing, "720p"), NewVideo("144p")
+	Change(t, st, func(tx *store.Tx) error {
 		err := errors.Join(tx.InsertVideo(ctx, w), tx.MoveVideo(ctx, v.ID, video.Ready, nil), tx.InsertSteps(ctx, v.ID, encodeSteps(2)))
 		if got, err := tx.Video(ctx, v.ID); err != nil || got.Status != video.Ready {
 			t.Errorf("inside: status %s, %v; want what was written", got.Status, err)
@@ -111,9 +111,9 @@ func nothingBeforeCommit(t *testing.T, st *store.Store) {
 }
 
 func onCommitRuns(t *testing.T, st *store.Store) {
-	v := newVideo("720p")
+	v := NewVideo("720p")
 	var ran []int
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		for i := range 3 {
 			tx.OnCommit(func() {
 				ran = append(ran, i)
@@ -143,8 +143,8 @@ func onCommitWaits(t *testing.T, st *store.Store) {
 }
 
 func transactionAfterCommit(t *testing.T, st *store.Store) {
-	v := newVideo("720p")
-	change(t, st, func(tx *store.Tx) error {
+	v := NewVideo("720p")
+	Change(t, st, func(tx *store.Tx) error {
 		tx.OnCommit(func() { insert(t, st, v) })
 		return nil
 	})
@@ -156,9 +156,9 @@ const quietTime = 50 * time.Millisecond
 
 func lockWaits(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v := stored(t, st, video.Processing, "720p")
+	v := Stored(t, st, video.Processing, "720p")
 	locked, ended := make(chan struct{}), make(chan error, 1)
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, v.ID); err != nil {
 			return err
 		}
@@ -193,19 +193,19 @@ func lockFindsNothing(t *testing.T, st *store.Store) {
 	lock := func(id video.ID) error {
 		return st.InTx(ctx, func(tx *store.Tx) error { return tx.Lock(ctx, id) })
 	}
-	v := stored(t, st, video.Processing, "720p")
+	v := Stored(t, st, video.Processing, "720p")
 	if err := lock(v.ID); err != nil {
 		t.Error(err)
 	}
-	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(ctx, v.ID, noon) })
+	Change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(ctx, v.ID, noon) })
 	wantCode(t, lock(v.ID), video.NotFound, "video_not_found")
-	change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, v.ID) })
+	Change(t, st, func(tx *store.Tx) error { return tx.RemoveVideo(ctx, v.ID) })
 	wantCode(t, lock(v.ID), video.NotFound, "video_not_found")
 }
 
 func lockEnds(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v := stored(t, st, video.Processing, "720p")
+	v := Stored(t, st, video.Processing, "720p")
 	for _, end := range []error{nil, errors.New("sad"), nil} {
 		err := st.InTx(ctx, func(tx *store.Tx) error { return errors.Join(tx.Lock(ctx, v.ID), end) })
 		if !errors.Is(err, end) || (err != nil) != (end != nil) {

@@ -36,7 +36,7 @@ var someSource = video.Source{Key: "source/a/b", Size: 6 << 30, ETag: `"f00"`}
 // accept calls AcceptUpload and checks its answer.
 func accept(t *testing.T, st *store.Store, id video.ID, s video.Source, want bool) {
 	t.Helper()
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		got, err := tx.AcceptUpload(t.Context(), id, s, noon)
 		if got != want {
 			t.Errorf("AcceptUpload = %t, want %t", got, want)
@@ -48,7 +48,7 @@ func accept(t *testing.T, st *store.Store, id video.ID, s video.Source, want boo
 // refuse calls RefuseUpload and checks its answer.
 func refuse(t *testing.T, st *store.Store, id video.ID, f *video.Failure, want bool) {
 	t.Helper()
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		got, err := tx.RefuseUpload(t.Context(), id, f)
 		if got != want {
 			t.Errorf("RefuseUpload = %t, want %t", got, want)
@@ -61,7 +61,7 @@ func refuse(t *testing.T, st *store.Store, id video.ID, f *video.Failure, want b
 // answer.
 func expire(t *testing.T, st *store.Store, id video.ID, want bool) {
 	t.Helper()
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		got, err := tx.ExpireUpload(t.Context(), id, noon, tooLate)
 		if got != want {
 			t.Errorf("ExpireUpload = %t, want %t", got, want)
@@ -75,7 +75,7 @@ var tooLate = video.Failf(video.UploadExpired, "Too late.")
 // expired stores a video whose upload URL has just expired at noon.
 func expired(t *testing.T, st *store.Store, s video.Status, names ...video.Name) video.Video {
 	t.Helper()
-	v := withResolutions(newVideo(names...), s, nil)
+	v := withResolutions(NewVideo(names...), s, nil)
 	v.Status, v.UploadExpiresAt = s, noon.Add(-time.Millisecond)
 	insert(t, st, v)
 	return v
@@ -104,21 +104,21 @@ func withResolutions(v video.Video, s video.Status, f *video.Failure) video.Vide
 }
 
 func uploadIsAccepted(t *testing.T, st *store.Store) {
-	v, other := stored(t, st, video.PendingUpload, "720p", "144p"), stored(t, st, video.PendingUpload, "720p")
+	v, other := Stored(t, st, video.PendingUpload, "720p", "144p"), Stored(t, st, video.PendingUpload, "720p")
 	accept(t, st, v.ID, someSource, true)
 	wantVideo(t, st, accepted(v))
 	wantVideo(t, st, other)
 }
 
 func uploadIsAcceptedOnce(t *testing.T, st *store.Store) {
-	v := stored(t, st, video.PendingUpload, "720p")
+	v := Stored(t, st, video.PendingUpload, "720p")
 	accept(t, st, v.ID, someSource, true)
 	accept(t, st, v.ID, video.Source{Key: "another", Size: 1, ETag: "2"}, false)
 	wantVideo(t, st, accepted(v))
 }
 
 func refusedUploadIsRepaired(t *testing.T, st *store.Store) {
-	v := stored(t, st, video.PendingUpload, "720p", "144p")
+	v := Stored(t, st, video.PendingUpload, "720p", "144p")
 	f := video.Failf(video.NotAVideo, "This is a picture of a cat.")
 	refuse(t, st, v.ID, f, true)
 	wantVideo(t, st, refused(v, f))
@@ -127,7 +127,7 @@ func refusedUploadIsRepaired(t *testing.T, st *store.Store) {
 }
 
 func uploadIsRefusedAgain(t *testing.T, st *store.Store) {
-	v, other := stored(t, st, video.PendingUpload, "720p"), stored(t, st, video.PendingUpload, "720p")
+	v, other := Stored(t, st, video.PendingUpload, "720p"), Stored(t, st, video.PendingUpload, "720p")
 	refuse(t, st, v.ID, video.Failf(video.UploadMissing, "Nothing was uploaded."), true)
 	last := video.Failf(video.UploadEmpty, "The file is empty.")
 	refuse(t, st, v.ID, last, true)
@@ -136,7 +136,7 @@ func uploadIsRefusedAgain(t *testing.T, st *store.Store) {
 }
 
 func acceptedIsNotRefused(t *testing.T, st *store.Store) {
-	v := stored(t, st, video.PendingUpload, "720p")
+	v := Stored(t, st, video.PendingUpload, "720p")
 	accept(t, st, v.ID, someSource, true)
 	refuse(t, st, v.ID, video.Failf(video.UploadExpired, "Too late."), false)
 	wantVideo(t, st, accepted(v))
@@ -145,9 +145,9 @@ func acceptedIsNotRefused(t *testing.T, st *store.Store) {
 // endedAcceptsNoOther checks that a failure of the work is final: the upload had been accepted.
 func endedAcceptsNoOther(t *testing.T, st *store.Store) {
 	for _, end := range []video.Status{video.Ready, video.Fail} {
-		v := stored(t, st, video.PendingUpload, "720p")
+		v := Stored(t, st, video.PendingUpload, "720p")
 		accept(t, st, v.ID, someSource, true)
-		change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(t.Context(), v.ID, end, nil) })
+		Change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(t.Context(), v.ID, end, nil) })
 		want := accepted(v)
 		want.Status = end
 		accept(t, st, v.ID, video.Source{Key: "another"}, false)
@@ -157,8 +157,8 @@ func endedAcceptsNoOther(t *testing.T, st *store.Store) {
 }
 
 func deletedTakesNoUpload(t *testing.T, st *store.Store) {
-	v := stored(t, st, video.PendingUpload, "720p")
-	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), v.ID, noon) })
+	v := Stored(t, st, video.PendingUpload, "720p")
+	Change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), v.ID, noon) })
 	v.DeletedAt = noon
 	accept(t, st, v.ID, someSource, false)
 	refuse(t, st, v.ID, video.Failf(video.UploadEmpty, "The file is empty."), false)
@@ -166,7 +166,7 @@ func deletedTakesNoUpload(t *testing.T, st *store.Store) {
 }
 
 func unknownTakesNoUpload(t *testing.T, st *store.Store) {
-	v := newVideo("720p")
+	v := NewVideo("720p")
 	accept(t, st, v.ID, someSource, false)
 	refuse(t, st, v.ID, video.Failf(video.UploadEmpty, "The file is empty."), false)
 	wantNoVideo(t, st, v.ID)
@@ -175,7 +175,7 @@ func unknownTakesNoUpload(t *testing.T, st *store.Store) {
 func abandonedAreListed(t *testing.T, st *store.Store) {
 	ctx := t.Context()
 	expiring := func(after time.Duration, s video.Status) video.ID {
-		v := newVideo("720p")
+		v := NewVideo("720p")
 		v.Status, v.UploadExpiresAt = s, noon.Add(after)
 		insert(t, st, v)
 		return v.ID
@@ -189,7 +189,7 @@ func abandonedAreListed(t *testing.T, st *store.Store) {
 	// A video that is being deleted cannot be expired: if it were listed, the list
 	// would never become empty.
 	gone := expiring(-4*time.Hour, video.PendingUpload)
-	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(ctx, gone, noon) })
+	Change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(ctx, gone, noon) })
 
 	ids, err := st.AbandonedUploads(ctx, noon, 100)
 	wantIDs(t, ids, err, first, second, third)
@@ -230,11 +230,11 @@ func onlyWaitingExpires(t *testing.T, st *store.Store) {
 		wantVideo(t, st, v)
 	}
 	v := expired(t, st, video.PendingUpload, "720p")
-	change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), v.ID, noon) })
+	Change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(t.Context(), v.ID, noon) })
 	v.DeletedAt = noon
 	expire(t, st, v.ID, false)
 	wantVideo(t, st, v)
-	expire(t, st, newVideo("720p").ID, false)
+	expire(t, st, NewVideo("720p").ID, false)
 }
 
 // markFailed marks what failed before noon, and checks which videos these are.
@@ -250,12 +250,12 @@ func failedAreMarked(t *testing.T, st *store.Store) {
 	for _, s := range []video.Status{video.PendingUpload, video.Processing, video.Ready} {
 		expired(t, st, s, "720p")
 	}
-	last := newVideo("720p")
+	last := NewVideo("720p")
 	last.Status, last.UploadExpiresAt = video.Fail, noon // the cut-off itself is not before it
 	insert(t, st, last)
 	worked := expired(t, st, video.PendingUpload, "720p") // it failed later, and was paid for
 	accept(t, st, worked.ID, someSource, true)
-	change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(t.Context(), worked.ID, video.Fail, nil) })
+	Change(t, st, func(tx *store.Tx) error { return tx.MoveVideo(t.Context(), worked.ID, video.Fail, nil) })
 	markFailed(t, st, 100)
 
 	never, wrong := expired(t, st, video.PendingUpload, "720p", "144p"), expired(t, st, video.PendingUpload, "720p")
@@ -310,10 +310,10 @@ func failedAreMarkedOnce(t *testing.T, st *store.Store) {
 }
 
 func uploadIsExtended(t *testing.T, st *store.Store) {
-	waiting, working := stored(t, st, video.PendingUpload, "720p"), stored(t, st, video.Processing, "720p")
+	waiting, working := Stored(t, st, video.PendingUpload, "720p"), Stored(t, st, video.Processing, "720p")
 	later := noon.Add(1000 * time.Hour)
 	for v, want := range map[video.ID]time.Time{waiting.ID: later, working.ID: working.UploadExpiresAt} {
-		change(t, st, func(tx *store.Tx) error { return tx.ExtendUpload(t.Context(), v, later) })
+		Change(t, st, func(tx *store.Tx) error { return tx.ExtendUpload(t.Context(), v, later) })
 		got, err := st.Video(t.Context(), v)
 		if err != nil || !got.UploadExpiresAt.Equal(want) {
 			t.Errorf("waits until %v, %v; want %v", got.UploadExpiresAt, err, want)
@@ -322,8 +322,8 @@ func uploadIsExtended(t *testing.T, st *store.Store) {
 }
 
 func uploadIsKeptOpen(t *testing.T, st *store.Store) {
-	waiting, failed := stored(t, st, video.PendingUpload, "720p"), stored(t, st, video.PendingUpload, "720p")
-	givenUp, accepted := stored(t, st, video.PendingUpload, "720p"), stored(t, st, video.PendingUpload, "720p")
+	waiting, failed := Stored(t, st, video.PendingUpload, "720p"), Stored(t, st, video.PendingUpload, "720p")
+	givenUp, accepted := Stored(t, st, video.PendingUpload, "720p"), Stored(t, st, video.PendingUpload, "720p")
 	accept(t, st, accepted.ID, someSource, true)
 	refuse(t, st, failed.ID, video.Failf(video.UploadMissing, "nothing"), true)
 	refuse(t, st, givenUp.ID, video.Failf(video.UploadExpired, "too late"), true)

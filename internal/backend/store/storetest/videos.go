@@ -28,17 +28,17 @@ func videoTests() []test {
 }
 
 func videoReadsBack(t *testing.T, st *store.Store) {
-	bare := newVideo("720p")
+	bare := NewVideo("720p")
 	bare.Thumbnails, bare.Filename, bare.Title = nil, "a.b.mp4", "a.b"
-	rich := newVideo("4k", "144p")
+	rich := NewVideo("4k", "144p")
 	rich.Tenant, rich.Filename, rich.ContentType = "acme", "holiday.MOV", "video/quicktime"
 	rich.IsPublic, rich.Upscale = true, true
 	rich.Codecs = []video.Codec{video.AV1}
 	rich.Metadata = json.RawMessage(`{"b": 1, "a": [null, true, 1e400, 12345678901234567890], "a": "again"}`)
 	rich.Thumbnails = []float64{3, 0.1, 0, 1.0 / 3, math.MaxFloat64, math.SmallestNonzeroFloat64, 3}
-	hollow := newVideo()
+	hollow := NewVideo()
 	hollow.Metadata = json.RawMessage(`{}`)
-	large := newVideo(video.Names...)
+	large := NewVideo(video.Names...)
 	large.Metadata = rawJSON(video.MaxMetadataBytes)
 	large.Thumbnails = make([]float64, video.MaxThumbnails)
 
@@ -53,7 +53,7 @@ func videoReadsBack(t *testing.T, st *store.Store) {
 
 func resultsReadBack(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v, other := stored(t, st, video.Processing, "720p", "4k"), stored(t, st, video.Processing, "720p")
+	v, other := Stored(t, st, video.Processing, "720p", "4k"), Stored(t, st, video.Processing, "720p")
 	v.Plan = &video.Plan{
 		Input:     video.Input{Codec: "h264", Width: 1280, Height: 720, TimeBase: video.Ratio{Num: 1, Den: 12800}, FrameRate: 23.976},
 		Timescale: 12800, FirstPTS: -512, Duration: 9*time.Hour + 59*time.Minute + 123456*time.Microsecond,
@@ -68,7 +68,7 @@ func resultsReadBack(t *testing.T, st *store.Store) {
 	}
 	r := &v.Resolutions[1]
 	r.Width, r.Height, r.SizeBytes, r.Bitrate = 1280, 720, 50<<30, 8_000_000_000
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		if err := tx.SetFindings(ctx, v.ID, store.Findings{Plan: v.Plan, Files: v.Files}); err != nil {
 			return err
 		}
@@ -84,8 +84,8 @@ func resultsReadBack(t *testing.T, st *store.Store) {
 	wantVideo(t, st, other)
 
 	// An empty list replaces the one before; nothing replaces nothing.
-	change(t, st, func(tx *store.Tx) error { return tx.SetFindings(ctx, v.ID, store.Findings{Files: []video.File{}}) })
-	change(t, st, func(tx *store.Tx) error { return tx.SetFindings(ctx, v.ID, store.Findings{}) })
+	Change(t, st, func(tx *store.Tx) error { return tx.SetFindings(ctx, v.ID, store.Findings{Files: []video.File{}}) })
+	Change(t, st, func(tx *store.Tx) error { return tx.SetFindings(ctx, v.ID, store.Findings{}) })
 	v.Files = []video.File{}
 	wantVideo(t, st, v)
 }
@@ -95,7 +95,7 @@ func textIsKept(t *testing.T, st *store.Store) {
 		"Überraschung im Café.mp4", "映画 🎬 👩‍👩‍👧.mkv", "فيلم.webm", "e\u0301 is not \u00e9", "'; DROP TABLE video; --", `back\slash "quote" $1 ? :a @b`,
 		"line\nbreak\ttab\r", "../../etc/passwd", " spaces around ", "%41 %", "5", "1e3", "NULL", "\ufeff\u200b", strings.Repeat("🎬", video.MaxFilename),
 	} {
-		v := newVideo("720p")
+		v := NewVideo("720p")
 		quoted, err := json.Marshal(map[string]string{text: text})
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func textIsKept(t *testing.T, st *store.Store) {
 		v.Filename, v.Title, v.ContentType, v.Tenant, v.Metadata = text, text, text, video.Tenant(text), quoted
 		insert(t, st, v)
 		wantVideo(t, st, v)
-		change(t, st, func(tx *store.Tx) error {
+		Change(t, st, func(tx *store.Tx) error {
 			return tx.MoveVideo(t.Context(), v.ID, video.Fail, &video.Failure{Code: video.NotAVideo, Message: text})
 		})
 		v.Status, v.Failure = video.Fail, &video.Failure{Code: video.NotAVideo, Message: text}
@@ -113,13 +113,13 @@ func textIsKept(t *testing.T, st *store.Store) {
 
 func timesAreKept(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v := newVideo("720p")
+	v := NewVideo("720p")
 	east := time.FixedZone("", 5*3600+30*60)
 	v.CreatedAt = time.Date(2030, 1, 2, 3, 4, 5, 678_999_999, east)
 	v.UploadExpiresAt = time.Date(1969, 12, 31, 23, 59, 59, 999e6, time.UTC)
 	completed, deleted := time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC), time.UnixMilli(0).UTC()
 	insert(t, st, v)
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		if _, err := tx.AcceptUpload(ctx, v.ID, video.Source{}, completed); err != nil {
 			return err
 		}
@@ -142,9 +142,9 @@ func timesAreKept(t *testing.T, st *store.Store) {
 }
 
 func resolutionsKeepTheirOrder(t *testing.T, st *store.Store) {
-	v := stored(t, st, video.Processing, "480p", "8k", "144p", "1440p", "4k", "240p", "1080p", "360p", "720p")
+	v := Stored(t, st, video.Processing, "480p", "8k", "144p", "1440p", "4k", "240p", "1080p", "360p", "720p")
 	st.UseClock(func() time.Time { return noon })
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		return tx.MoveResolution(t.Context(), v.Resolutions[4].ID, video.Ready, nil)
 	})
 	v.Resolutions[4].Status, v.PlayableAt = video.Ready, noon
@@ -153,14 +153,14 @@ func resolutionsKeepTheirOrder(t *testing.T, st *store.Store) {
 
 func unknownIsNotFound(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	stored(t, st, video.Ready, "720p")
-	unknown := newVideo("720p")
+	Stored(t, st, video.Ready, "720p")
+	unknown := NewVideo("720p")
 	wantNoVideo(t, st, unknown.ID)
 	wantNoVideo(t, st, "")
 	wantNoVideo(t, st, "' OR '1'='1")
 	_, err := st.VideoOf(ctx, unknown.Resolutions[0].ID)
 	wantCode(t, err, video.NotFound, "resolution_not_found")
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error {
 		_, err := tx.Video(ctx, unknown.ID)
 		wantCode(t, err, video.NotFound, "video_not_found")
 		return nil
@@ -172,13 +172,13 @@ func unknownIsNotFound(t *testing.T, st *store.Store) {
 
 func idsAreUnique(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v := stored(t, st, video.Processing, "720p")
-	again := newVideo("144p")
+	v := Stored(t, st, video.Processing, "720p")
+	again := NewVideo("144p")
 	again.ID = v.ID
 	if err := st.InTx(ctx, func(tx *store.Tx) error { return tx.InsertVideo(ctx, again) }); err == nil {
 		t.Error("a second video with the same id was stored")
 	}
-	thief := newVideo("720p")
+	thief := NewVideo("720p")
 	thief.Resolutions[0].ID = v.Resolutions[0].ID
 	if err := st.InTx(ctx, func(tx *store.Tx) error { return tx.InsertVideo(ctx, thief) }); err == nil {
 		t.Error("a second resolution with the same id was stored")
@@ -188,7 +188,7 @@ func idsAreUnique(t *testing.T, st *store.Store) {
 }
 
 func namesAreUnique(t *testing.T, st *store.Store) {
-	v := newVideo("720p", "144p", "720p")
+	v := NewVideo("720p", "144p", "720p")
 	if err := st.InTx(t.Context(), func(tx *store.Tx) error { return tx.InsertVideo(t.Context(), v) }); err == nil {
 		t.Error("a video with one resolution twice was stored")
 	}
@@ -197,7 +197,7 @@ func namesAreUnique(t *testing.T, st *store.Store) {
 
 func videoOfResolution(t *testing.T, st *store.Store) {
 	for range 3 {
-		v := stored(t, st, video.Ready, "720p", "144p")
+		v := Stored(t, st, video.Ready, "720p", "144p")
 		for _, r := range v.Resolutions {
 			if got, err := st.VideoOf(t.Context(), r.ID); got != v.ID || err != nil {
 				t.Errorf("VideoOf(%s) = %s, %v; want %s", r.Name, got, err, v.ID)
@@ -215,7 +215,7 @@ func pingAnswers(t *testing.T, st *store.Store) {
 // sizeFollowsFiles has the files of a video come, change and go.
 func sizeFollowsFiles(t *testing.T, st *store.Store) {
 	ctx := t.Context()
-	v, expired := stored(t, st, video.PendingUpload, "720p", "480p"), stored(t, st, video.PendingUpload, "720p")
+	v, expired := Stored(t, st, video.PendingUpload, "720p", "480p"), Stored(t, st, video.PendingUpload, "720p")
 	wantSize := func(id video.ID, want int64) {
 		t.Helper()
 		if got := read(t, st, id); got.SizeBytes != want || got.Size() != want {
@@ -246,11 +246,11 @@ func sizeFollowsFiles(t *testing.T, st *store.Store) {
 		{1003, func(tx *store.Tx) error { return tx.RemoveResolution(ctx, v.Resolutions[0].ID) }},
 		{1000, func(tx *store.Tx) error { return tx.SetFindings(ctx, v.ID, store.Findings{Files: []video.File{}}) }},
 	} {
-		change(t, st, step.change)
+		Change(t, st, step.change)
 		wantSize(v.ID, step.want)
 	}
-	change(t, st, func(tx *store.Tx) error { return tx.CountUpload(ctx, expired.ID, 70) })
-	change(t, st, func(tx *store.Tx) error {
+	Change(t, st, func(tx *store.Tx) error { return tx.CountUpload(ctx, expired.ID, 70) })
+	Change(t, st, func(tx *store.Tx) error {
 		_, err := tx.ExpireUpload(ctx, expired.ID, noon.Add(48*time.Hour), video.Failf(video.UploadExpired, "x"))
 		return err
 	})
