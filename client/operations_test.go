@@ -16,6 +16,10 @@ func TestRequests(t *testing.T) {
 	title, no := "New", false
 	for want, do := range map[string]func(context.Context, *Client) error{
 		`POST /api/video/v1/complete-upload `: func(ctx context.Context, c *Client) error { _, err := c.Complete(ctx, "v1"); return err },
+		`GET /api/video/v1?expiresIn=2 `: func(ctx context.Context, c *Client) error {
+			_, err := c.Video(ctx, "v1", 1500*time.Millisecond)
+			return err
+		},
 		`GET /api/video/v1/private/2 `: func(ctx context.Context, c *Client) error {
 			_, err := c.PrivateVideo(ctx, "v1", 1500*time.Millisecond)
 			return err

@@ -116,11 +116,10 @@ func (c *Created) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Video is a video as the server describes it. The URLs are there only when it was read with
-// [Client.Video], [Client.PublicVideo] or [Client.PrivateVideo]; lists have PosterURL.
+// Video is a video as the server describes it. Events have no URLs; lists have PosterURL.
 type Video struct {
 	ID          string                `json:"id"`
-	Filename    string                `json:"filename,omitempty"` // absent from reads with URLs
+	Filename    string                `json:"filename,omitempty"` // absent from PublicVideo and PrivateVideo
 	Title       string                `json:"title,omitempty"`
 	Status      Status                `json:"status"`
 	Playable    bool                  `json:"playable,omitempty"` // HLSURL and DASHURL play from the beginning

@@ -49,25 +49,20 @@ func (c *Client) Complete(ctx context.Context, id string) (Statuses, error) {
 	return out.Resolutions, err
 }
 
-// State reads a video without URLs.
+// State reads a video. Use [Client.Video] to say how long the URLs of a private one are valid.
 func (c *Client) State(ctx context.Context, id string) (Video, error) {
 	return get[Video](ctx, c, path("video", id), nil)
 }
 
-// Video reads a video with URLs. URLs of a private video are valid for life, at most a year; URLs of a
-// public video do not expire.
+// Video reads a video. URLs of a private video are valid for life, at most a year; URLs of a public video do not
+// expire.
 func (c *Client) Video(ctx context.Context, id string, life time.Duration) (Video, error) {
-	state, err := c.State(ctx, id)
-	if err != nil {
-		return Video{}, err
-	}
-	read := c.PublicVideo
-	if !state.Public {
-		read = func(ctx context.Context, id string) (Video, error) { return c.PrivateVideo(ctx, id, life) }
-	}
-	v, err := read(ctx, id)
-	v.Filename = state.Filename
-	return v, err
+	return get[Video](ctx, c, path("video", id), url.Values{"expiresIn": {wholeSeconds(life)}})
+}
+
+// wholeSeconds rounds up to seconds.
+func wholeSeconds(life time.Duration) string {
+	return strconv.FormatInt(int64((life+time.Second-1)/time.Second), 10)
 }
 
 // PublicVideo reads a public video with its URLs.
@@ -77,8 +72,7 @@ func (c *Client) PublicVideo(ctx context.Context, id string) (Video, error) {
 
 // PrivateVideo reads a private video with URLs that are valid for life, which is rounded up to seconds.
 func (c *Client) PrivateVideo(ctx context.Context, id string, life time.Duration) (Video, error) {
-	seconds := int64((life + time.Second - 1) / time.Second)
-	return get[Video](ctx, c, path("video", id, "private", strconv.FormatInt(seconds, 10)), nil)
+	return get[Video](ctx, c, path("video", id, "private", wholeSeconds(life)), nil)
 }
 
 // Filter says which videos [Client.Videos] returns. The zero value means all.

@@ -139,7 +139,7 @@ func (s *server) followToTheEnd(work *gate) {
 		s.t.Errorf("the statuses were %q", got)
 	}
 	stream.wantEnd()
-	if state := s.call("GET", "/api/video/"+u.ID, nil); strings.TrimSpace(string(state.body)) != last.data {
+	if state := s.stateByToken(u.ID); strings.TrimSpace(string(state.body)) != last.data {
 		s.t.Errorf("the last event is\n%s\nthe state is\n%s", last.data, state.body)
 	}
 	if r := s.call("GET", "/api/video/"+u.ID+"/events", nil, header{"Last-Event-ID", last.id}); r.status != http.StatusNoContent {

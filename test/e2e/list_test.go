@@ -165,13 +165,20 @@ func TestAListIsTheTenantsOwn(t *testing.T) {
 	s.checkListed(private)
 }
 
+// stateByToken reads a video without URLs, as the holder of a token does.
+func (s *server) stateByToken(id string) reply {
+	s.t.Helper()
+	made := decode[struct{ Token string }](s.t, s.call("POST", "/api/video/"+id+"/token", nil), http.StatusCreated)
+	return s.get(s.url + "/api/video/" + id + "?token=" + made.Token)
+}
+
 // checkListed holds a video's entry in the list against its own state and
 // against what a read with addresses tells.
 func (s *server) checkListed(u upload) {
 	s.t.Helper()
 	all := s.list(s.key, nil).Videos
 	i := slices.IndexFunc(all, func(v listedVideo) bool { return v.ID == u.ID })
-	state := decode[json.RawMessage](s.t, s.call("GET", "/api/video/"+u.ID, nil), http.StatusOK)
+	state := decode[json.RawMessage](s.t, s.stateByToken(u.ID), http.StatusOK)
 	var one listedVideo
 	if err := json.Unmarshal(state, &one); err != nil || i < 0 {
 		s.t.Fatalf("entry %d of the list, state %s: %v", i, state, err)

@@ -39,9 +39,10 @@ export class Spool {
     return waitUntilReady(this.#http, id, options);
   }
 
-  /** The state of a video, without the URLs of its files. */
-  get(id: string, call: Call = {}): Promise<VideoState> {
-    return this.#video("GET", id, "", call);
+  /** A video, public or private. The URLs of a private one are valid for so many seconds, an hour unless you say. */
+  get(id: string, options: Call & { expiresIn?: number } = {}): Promise<VideoState> {
+    const { expiresIn, ...call } = options;
+    return this.#video("GET", id, "", { ...call, query: { expiresIn } });
   }
 
   /** A public video with its URLs, which never change. */

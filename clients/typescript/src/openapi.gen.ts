@@ -149,7 +149,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the state of a video */
+        /**
+         * Get a video
+         * @description Returns the state and, with a key, all URLs, whether the video is public or private.
+         */
         get: operations["getVideo"];
         put?: never;
         post?: never;
@@ -1136,8 +1139,15 @@ export interface components {
             /** Format: int64 */
             sizeBytes?: number;
             status: components["schemas"]["VideoStatus"];
+            /** @description One for each timestamp, in the order given. Absent where the video is shown without URLs. */
+            thumbnailImageUrls?: string[];
             /** @description The resolution in each codec, H.264 first. Absent if it is made in H.264 alone. */
             variants?: components["schemas"]["Variant"][];
+            /**
+             * Format: uri
+             * @description Answers 404 not_ready until status is ready. Absent where the video is shown without URLs.
+             */
+            videoUrl?: string;
             /**
              * Format: int64
              * @description In pixels; known once the file has been inspected.
@@ -1493,19 +1503,36 @@ export interface components {
             videos: components["schemas"]["VideoState"][];
         };
         VideoState: {
+            /** @description The captions of the video, one for each language. Absent without URLs. */
+            captions?: components["schemas"]["Captions"][];
             /** Format: date-time */
             createdAt: string;
             customMetadata?: {
                 [key: string]: unknown;
             } | null;
             /**
+             * Format: uri
+             * @description The same for MPEG-DASH.
+             */
+            dashUrl?: string;
+            /**
              * Format: double
              * @description Known once the file has been inspected.
              */
             durationSeconds?: number;
+            /**
+             * Format: uri
+             * @description A page with the player alone, for an iframe. Of a private video it expires with the other URLs.
+             */
+            embedUrl?: string;
             /** @description Why status is fail. */
             failure?: components["schemas"]["Failure"];
             filename: string;
+            /**
+             * Format: uri
+             * @description For adaptive streaming: an HLS playlist of the resolutions that are ready. Answers 404 not_ready until one is.
+             */
+            hlsUrl?: string;
             /** Format: uuid */
             id: string;
             /**
@@ -1551,6 +1578,11 @@ export interface components {
             videosAhead?: number;
             /** @description Problems of a file that was converted nevertheless, such as that it is truncated. */
             warnings?: components["schemas"]["Failure"][];
+            /**
+             * Format: uri
+             * @description A page for people, with title and player. Public videos only.
+             */
+            watchUrl?: string;
         };
         /** @enum {string} */
         VideoStatus: "pending_upload" | "processing" | "ready" | "fail";
@@ -2566,7 +2598,10 @@ export interface operations {
     };
     getVideo: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description How many seconds the URLs of a private video are valid. */
+                expiresIn?: number;
+            };
             header?: never;
             path: {
                 /** @description The id of the video. */

@@ -35,7 +35,7 @@ export type NewVideo = Schemas["NewVideo"] & {
   codecs?: ("h264" | "av1")[];
 };
 
-/** The state of a video, without the URLs of its files. */
+/** A video. Only get() has all URLs; a list has the URLs of pictures, and events have none. */
 export type VideoState = Schemas["VideoState"] & Extras & { importProgress?: number };
 
 /** A video with the URLs of its files. */

@@ -32,7 +32,29 @@ func (c *Catalog) FileURLs(v video.Video, base string) []playback.FileURL {
 	return playback.FileURLs(v, c.base(base), c.keys, expires)
 }
 
-// Public returns a public video with its permanent addresses.
+// Read returns a video with its addresses. Private ones expire after ttl, or earlier if the operator set a shorter
+// life.
+func (c *Catalog) Read(ctx context.Context, by auth.Actor, id video.ID, ttl time.Duration, base string) (PlaybackInfo, error) {
+	v, err := auth.VisibleVideo(ctx, c.store, by, auth.Read, id)
+	if err != nil {
+		return PlaybackInfo{}, err
+	}
+	return c.playbackInfo(ctx, v, ttl, base)
+}
+
+// playbackInfo adds to a video its state and its addresses. Public ones never expire.
+func (c *Catalog) playbackInfo(ctx context.Context, v video.Video, ttl time.Duration, base string) (PlaybackInfo, error) {
+	s, err := c.stateOf(ctx, v)
+	if err != nil {
+		return PlaybackInfo{}, err
+	}
+	if v.IsPublic {
+		return PlaybackInfo{State: s, URLs: playback.PublicURLs(s.Video, c.base(base))}, nil
+	}
+	return PlaybackInfo{State: s, URLs: playback.SignedURLs(s.Video, c.base(base), c.keys, c.keys.Expiry(ttl))}, nil
+}
+
+// Public is Read for clients that expect a public video.
 func (c *Catalog) Public(ctx context.Context, by auth.Actor, id video.ID, base string) (PlaybackInfo, error) {
 	v, err := auth.VisibleVideo(ctx, c.store, by, auth.Read, id)
 	if err != nil {
@@ -42,12 +64,10 @@ func (c *Catalog) Public(ctx context.Context, by auth.Actor, id video.ID, base s
 		return PlaybackInfo{}, &video.Error{Kind: video.Forbidden, Code: "video_is_private",
 			Msg: "This video is private. Read it at /api/video/{id}/private/{expirationSeconds}."}
 	}
-	s, err := c.stateOf(ctx, v)
-	return PlaybackInfo{State: s, URLs: playback.PublicURLs(s.Video, c.base(base))}, err
+	return c.playbackInfo(ctx, v, 0, base)
 }
 
-// Private returns a private video with addresses that expire after ttl, or earlier if the operator
-// set a shorter life.
+// Private is Read for clients that expect a private video.
 func (c *Catalog) Private(ctx context.Context, by auth.Actor, id video.ID, ttl time.Duration, base string) (PlaybackInfo, error) {
 	v, err := auth.VisibleVideo(ctx, c.store, by, auth.Read, id)
 	if err != nil {
@@ -57,9 +77,7 @@ func (c *Catalog) Private(ctx context.Context, by auth.Actor, id video.ID, ttl t
 		return PlaybackInfo{}, &video.Error{Kind: video.Forbidden, Code: "video_is_public",
 			Msg: "This video is public. Read it at /api/video/{id}/public."}
 	}
-	expires := c.keys.Expiry(ttl)
-	s, err := c.stateOf(ctx, v)
-	return PlaybackInfo{State: s, URLs: playback.SignedURLs(s.Video, c.base(base), c.keys, expires)}, err
+	return c.playbackInfo(ctx, v, ttl, base)
 }
 
 // Watch returns a public video with its permanent addresses, for anybody.

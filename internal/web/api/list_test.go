@@ -41,7 +41,7 @@ func TestVideoState(t *testing.T) {
 	}
 	r := newRig(t, Config{})
 	v := r.Create(video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"720p"}, IsPublic: true}).Video
-	w := r.ask("GET", "/api/video/"+strings.ToUpper(string(v.ID)), "")
+	w := do(r.handler, withToken("GET", "/api/video/"+strings.ToUpper(string(v.ID)), r.token(v.ID)))
 	want := `{"id":"` + string(v.ID) + `","filename":"a.mp4","title":"a","status":"pending_upload","isPublic":true,"customMetadata":null,` +
 		`"resolutions":{"720p":{"id":"` + string(v.Resolutions[0].ID) + `","status":"pending_upload","progress":0}},"createdAt":"2030-01-02T12:00:00Z","sizeBytes":0,"progress":0,"playable":false}`
 	if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != want {

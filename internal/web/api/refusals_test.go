@@ -267,6 +267,7 @@ func refusedPaths() (all []attempt) {
 	}
 	for _, seconds := range []string{"1", "31536000", "31536001", "0", "-1", "01", "1.5", "1e3", "+1", "ten", "", "%20", "99999999999999999999", "3600s", "%31"} {
 		add("GET", "/api/video/"+testID+"/private/"+seconds, "", "")
+		add("GET", "/api/video/"+testID+"?expiresIn="+strings.ReplaceAll(seconds, "+", "%2B"), "", "")
 	}
 	captions := "/api/video/{public}/captions/"
 	for _, language := range []string{"en", "eng", "EN-us", "x", "", "en_US", "toolonglanguage", "%00", "zh-Hant", "de-AT", "und", "*", strings.Repeat("a", 36)} {

@@ -32,9 +32,10 @@ func (v videoRoutes) register(t *table) {
 		scopes: write, status: 201, errors: []int{409, 413, 415, 507}, parameters: []*huma.Param{idempotencyKey()}, check: checkIdempotencyKey,
 	}, v.create)
 	add(t, operation{
-		id: "getVideo", route: "GET /api/video/{id}", summary: "Get the state of a video", tag: "video",
-		scopes: read, status: 200, errors: []int{404}, parameters: []*huma.Param{videoID()}, byToken: true,
-	}, v.state)
+		id: "getVideo", route: "GET /api/video/{id}", summary: "Get a video", tag: "video",
+		notes:  "Returns the state and, with a key, all URLs, whether the video is public or private.",
+		scopes: read, status: 200, errors: []int{404}, parameters: append(described(lifeParameters(new(time.Duration))), videoID()), byToken: true,
+	}, v.read)
 	addWithBody(t, operation{
 		id: "completeUpload", route: "POST /api/video/{id}/complete-upload", summary: "Complete a video upload", tag: "video", optionalBody: true,
 		scopes: write, status: 201, errors: []int{404, 413, 415, 422, 507}, parameters: []*huma.Param{videoID()},
@@ -175,8 +176,40 @@ func (v videoRoutes) retryImport(ctx context.Context, c *call) (*videoStateView,
 	return answerState(v.catalog.RetryImport(ctx, c.actor, c.id))
 }
 
-func (v videoRoutes) state(ctx context.Context, c *call) (*videoStateView, error) {
-	return answerState(v.catalog.State(ctx, c.actor, c.id))
+// defaultURLLife is how long the URLs of a private video are valid if the client does not say.
+const defaultURLLife = time.Hour
+
+// lifeParameters are the query parameters of a read.
+func lifeParameters(life *time.Duration) []parameter {
+	const name = "expiresIn"
+	return []parameter{{
+		name: name, doc: "How many seconds the URLs of a private video are valid.",
+		schema: &huma.Schema{Type: huma.TypeInteger, Format: "int32", Minimum: new(1.0), Maximum: new(float64(maxExpirationSeconds)), Default: int(defaultURLLife / time.Second)},
+		decode: func(s string) []video.Fault {
+			var err error
+			*life, err = parseExpiration(name, s)
+			return faultsIn(err)
+		},
+	}}
+}
+
+func (v videoRoutes) read(ctx context.Context, c *call) (*videoStateView, error) {
+	life := defaultURLLife
+	if err := c.query(lifeParameters(&life)); err != nil {
+		return nil, err
+	}
+	if c.actor.Video != "" { // the holder of a token follows the video, and gets no URLs
+		return answerState(v.catalog.State(ctx, c.actor, c.id))
+	}
+	base, err := c.base()
+	if err != nil {
+		return nil, err
+	}
+	p, err := v.catalog.Read(ctx, c.actor, c.id, life, base)
+	if err != nil {
+		return nil, err
+	}
+	return new(viewRead(p)), nil
 }
 
 func (v videoRoutes) public(ctx context.Context, c *call) (*videoView, error) {
@@ -188,7 +221,7 @@ func (v videoRoutes) public(ctx context.Context, c *call) (*videoView, error) {
 }
 
 func (v videoRoutes) private(ctx context.Context, c *call) (*videoView, error) {
-	ttl, err := parseExpiration(c.request.PathValue("expirationSeconds"))
+	ttl, err := parseExpiration("expirationSeconds", c.request.PathValue("expirationSeconds"))
 	if err != nil {
 		return nil, err
 	}
@@ -208,17 +241,17 @@ func expiration() *huma.Param {
 }
 
 func checkExpiration(r *http.Request) []video.Fault {
-	_, err := parseExpiration(r.PathValue("expirationSeconds"))
+	_, err := parseExpiration("expirationSeconds", r.PathValue("expirationSeconds"))
 	return faultsIn(err)
 }
 
 var expirationShape = regexp.MustCompile(`^[1-9][0-9]{0,7}$`)
 
-// parseExpiration parses how long signed URLs shall be valid.
-func parseExpiration(s string) (time.Duration, error) {
+// parseExpiration parses how long signed URLs shall be valid, as a field of the request says.
+func parseExpiration(field, s string) (time.Duration, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || !expirationShape.MatchString(s) || n > maxExpirationSeconds {
-		return 0, video.InvalidFields(video.Fault{Field: "expirationSeconds", Code: "out_of_range", Message: fmt.Sprintf("must be a whole number from 1 to %d", maxExpirationSeconds)})
+		return 0, video.InvalidFields(video.Fault{Field: field, Code: "out_of_range", Message: fmt.Sprintf("must be a whole number from 1 to %d", maxExpirationSeconds)})
 	}
 	return time.Duration(n) * time.Second, nil
 }

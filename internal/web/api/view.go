@@ -161,18 +161,23 @@ func viewWarnings(all []video.Warning) []failure {
 	return out
 }
 
-// videoStateView is the state of a video: a read without the URLs of its resolutions, and an entry of the list.
+// videoStateView is the state of a video. A read with a key adds all URLs, a list adds VideoFiles. Events and
+// webhooks have none, because they are the same for every client.
 type videoStateView struct {
 	ID       video.ID `json:"id" format:"uuid"`
 	Filename string   `json:"filename"`
 	VideoBasics[resolutionStateView]
-	VideoFiles // in lists only: a state, which events have too, is the same for every client
+	VideoURLs
+	VideoFiles
+	Captions []captionsView `json:"captions,omitzero" nullable:"false" doc:"The captions of the video, one for each language. Absent without URLs."`
 	VideoDetails
 }
 
 type resolutionStateView struct {
-	ID     video.ResolutionID `json:"id" format:"uuid"`
-	Status video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
+	ID                 video.ResolutionID `json:"id" format:"uuid"`
+	Status             video.Status       `json:"status" enum:"pending_upload,processing,ready,fail"`
+	VideoURL           string             `json:"videoUrl,omitempty" format:"uri" doc:"Answers 404 not_ready until status is ready. Absent where the video is shown without URLs."`
+	ThumbnailImageURLs []string           `json:"thumbnailImageUrls,omitzero" nullable:"false" format:"uri" doc:"One for each timestamp, in the order given. Absent where the video is shown without URLs."`
 	ResolutionDetails
 }
 
@@ -186,6 +191,16 @@ func viewState(s catalog.State) videoStateView {
 		out.Resolutions = append(out.Resolutions, named[resolutionStateView]{r.Name, resolutionStateView{
 			ID: r.ID, Status: r.Status, ResolutionDetails: viewResolutionDetails(r, "", nil),
 		}})
+	}
+	return out
+}
+
+// viewRead is viewState with all URLs.
+func viewRead(p catalog.PlaybackInfo) videoStateView {
+	out, whole := viewState(p.State), viewPlayback(p)
+	out.VideoURLs, out.VideoFiles, out.Captions = whole.VideoURLs, whole.VideoFiles, whole.Captions
+	for i, r := range whole.Resolutions {
+		out.Resolutions[i].value = resolutionStateView(r.value)
 	}
 	return out
 }

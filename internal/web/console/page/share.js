@@ -62,7 +62,7 @@ export class Share {
     const seconds = Number(this.#life.value);
     this.#problem.replaceChildren();
     try {
-      const video = await request("GET", `video/${this.#id}/private/${seconds}`);
+      const video = await request("GET", `video/${this.#id}?expiresIn=${seconds}`);
       this.#showRows(video);
       setText(this.#until, `Until ${dateTime(Date.now() + seconds * 1000)}, unless the server allows less. Anyone who has such an address can watch.`);
     } catch (error) {

@@ -35,7 +35,6 @@ export class VideoPage {
   #streamsWork = true; // whether event streams reach this page
   #video = null; // the last state, with URLs
   #loadedAt = 0; // when the URLs were loaded, in milliseconds
-  #filename = "";
   #rows = new Map(); // by name
 
   #title = new Title((title) => this.#edit({ title }));
@@ -80,10 +79,6 @@ export class VideoPage {
   async start() {
     this.#problem.replaceChildren();
     try {
-      // Only the state has the file name, and only the public and private views have URLs.
-      const state = await request("GET", `video/${this.#id}`);
-      this.#filename = state.filename;
-      this.#video = state;
       await this.#load();
       this.#body.hidden = false;
       if (this.#isPending() && !document.hidden) this.#subscribe();
@@ -120,9 +115,8 @@ export class VideoPage {
   async #load() {
     const before = this.#video;
     this.#loadedAt = Date.now();
-    const read = await request("GET", `video/${this.#id}/${before.isPublic ? "public" : `private/${urlSeconds}`}`);
-    this.#video = { ...read, filename: this.#filename };
-    if (before.status !== this.#video.status) announce(`${titleOf(this.#video)} is ${statuses[this.#video.status]}.`);
+    this.#video = await request("GET", `video/${this.#id}?expiresIn=${urlSeconds}`);
+    if (before && before.status !== this.#video.status) announce(`${titleOf(this.#video)} is ${statuses[this.#video.status]}.`);
     this.#show();
     this.#player.show(this.#video);
     this.#share.show(this.#video, titleOf(this.#video));
@@ -215,7 +209,7 @@ export class VideoPage {
     this.#title.show(titleOf(video));
     badge(this.#badge, video.status, [statusOf(video), place(video)].filter(Boolean).join(" "));
     if (isFetching(video)) setText(this.#badge, "being fetched");
-    const words = [duration(video.durationSeconds), video.isPublic ? "public" : "private", `created ${ago(video.createdAt)}`, this.#filename];
+    const words = [duration(video.durationSeconds), video.isPublic ? "public" : "private", `created ${ago(video.createdAt)}`, video.filename];
     setText(this.#meta, words.filter(Boolean).join(" · "));
     this.#meta.title = dateTime(video.createdAt);
     this.#notes.replaceChildren(
