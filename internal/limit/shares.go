@@ -29,8 +29,13 @@ type Shares[K comparable] struct {
 
 type share struct {
 	*semaphore.Weighted
-	users int
+	users   int
+	waiting int // of them, with Acquire
 }
+
+// maxWaiting is how many requests of a principal wait at a time. Further ones are refused at once, since those
+// who wait take memory, too.
+const maxWaiting = 256
 
 // NewShares returns shares of this size in a pool. Without one, only the principals are limited.
 func NewShares[K comparable](each int64, pool *semaphore.Weighted) *Shares[K] {
@@ -61,23 +66,33 @@ func (s *Shares[K]) afterRest(used time.Duration, release func()) {
 }
 
 // Acquire waits until a principal can use n more of its share, and of the pool. The caller must
-// call release once. The error is ErrShare or ErrPool: what was in use until ctx ended.
+// call release once. The error is ErrShare or ErrPool: what was in use until ctx ended, or what
+// maxWaiting others of the principal wait for.
 func (s *Shares[K]) Acquire(ctx context.Context, principal K, n int64) (release func(), err error) {
-	return s.take(principal, n, func(w *semaphore.Weighted) bool { return w.Acquire(ctx, n) == nil })
+	return s.take(principal, n, func(own *share, w *semaphore.Weighted) bool {
+		if w.TryAcquire(n) {
+			return true
+		}
+		if !s.beginWaiting(own) {
+			return false
+		}
+		defer s.endWaiting(own)
+		return w.Acquire(ctx, n) == nil
+	})
 }
 
 // TryAcquire is Acquire without waiting.
 func (s *Shares[K]) TryAcquire(principal K, n int64) (release func(), err error) {
-	return s.take(principal, n, func(w *semaphore.Weighted) bool { return w.TryAcquire(n) })
+	return s.take(principal, n, func(_ *share, w *semaphore.Weighted) bool { return w.TryAcquire(n) })
 }
 
-func (s *Shares[K]) take(principal K, n int64, acquire func(*semaphore.Weighted) bool) (release func(), err error) {
+func (s *Shares[K]) take(principal K, n int64, acquire func(*share, *semaphore.Weighted) bool) (release func(), err error) {
 	own := s.addUse(principal)
-	if !acquire(own.Weighted) {
+	if !acquire(own, own.Weighted) {
 		s.removeUse(principal)
 		return nil, ErrShare
 	}
-	if s.pool != nil && !acquire(s.pool) {
+	if s.pool != nil && !acquire(own, s.pool) {
 		own.Release(n)
 		s.removeUse(principal)
 		return nil, ErrPool
@@ -92,6 +107,23 @@ func (s *Shares[K]) take(principal K, n int64, acquire func(*semaphore.Weighted)
 			s.removeUse(principal)
 		})
 	}, nil
+}
+
+// beginWaiting reports whether one more request of a principal may wait.
+func (s *Shares[K]) beginWaiting(own *share) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if own.waiting == maxWaiting {
+		return false
+	}
+	own.waiting++
+	return true
+}
+
+func (s *Shares[K]) endWaiting(own *share) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own.waiting--
 }
 
 // addUse returns the share of a principal, which is kept until removeUse was called as often as addUse.

@@ -87,3 +87,35 @@ func TestSharesOfManyAtOnce(t *testing.T) {
 		t.Errorf("%d principals are left", len(s.users))
 	}
 }
+
+// Those who wait take memory, so not all of them may.
+func TestFewWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := NewShares[string](1, nil)
+		release := mustAcquire(t, s, "a", 1)
+		var waited atomic.Int64
+		for range maxWaiting {
+			go func() {
+				release, err := s.Acquire(t.Context(), "a", 1)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				waited.Add(1)
+				release()
+			}()
+		}
+		synctest.Wait()
+		if _, err := s.Acquire(t.Context(), "a", 1); !errors.Is(err, ErrShare) {
+			t.Errorf("one more request waits, and gets %v", err)
+		}
+		mustAcquire(t, s, "b", 1)()
+		release()
+		synctest.Wait()
+		if n := waited.Load(); n != maxWaiting {
+			t.Errorf("%d of those who waited got their share", n)
+		}
+		mustAcquire(t, s, "a", 1)()
+	})
+}

@@ -64,7 +64,7 @@ func attackLongFilm(t *testing.T, o *outcome) {
 	s := start(t, "SPOOL_RATE_LIMIT=0")
 	owner, alice := s.newKey("mallory"), s.newKey("alice")
 	reader := s.newKey("mallory", "read")
-	file := clip(t, "long.mp4", "-f lavfi -i color=gray:s=64x36:r=2:d=7200 -f lavfi -i anullsrc=r=8000 -shortest -c:v libx264 -preset ultrafast -pix_fmt yuv420p")
+	file := clip(t, "long.mp4", "-f lavfi -i color=gray:s=64x36:r=2:d=3600 -f lavfi -i anullsrc=r=8000 -shortest -c:v libx264 -preset ultrafast -pix_fmt yuv420p")
 	video := owner.submit(`["144p"]`, "", file)
 	owner.wait(video.ID, 15*time.Minute)
 	other := alice.create(`["144p"]`, "")
@@ -90,7 +90,8 @@ func attackLongFilm(t *testing.T, o *outcome) {
 	reports.holds(true, "a read-only key reads on 16 connections", "%s", statuses(flood.stop().Statuses))
 }
 
-// attackDescriptors opens a public file 20,500 times.
+// attackDescriptors opens a public file as often as it can: on HTTP/2, on 2,000 connections of HTTP/1, and by
+// way of a proxy that is trusted.
 func attackDescriptors(t *testing.T, o *outcome) {
 	const most = 4096
 	s := startLimited(t, filepath.Join(t.TempDir(), "data"), most, trustStrangers)
@@ -98,7 +99,11 @@ func attackDescriptors(t *testing.T, o *outcome) {
 	video := alice.submit(`["144p"]`, "", smallClip(t))
 	alice.wait(video.ID, 2*time.Minute)
 	log := len(s.log.String())
-	hold(t, s, stranger, 205, "/v/"+video.ID+"/144p.mp4", "")
+	const other = "127.0.0.3"
+	path := "/v/" + video.ID + "/144p.mp4"
+	hold(t, s, other, 205, path, "")
+	readers := act(t, "slow", order{URL: s.url, From: other, Count: 2000, Send: []string{"GET " + path + " HTTP/1.1\r\nHost: h\r\n\r\n"}})
+	hold(t, s, stranger, 40, path, "")
 	until(t, "the files to be open", time.Minute, func() bool { return s.opened() > most/4 })
 	second := alice.submit(`["144p"]`, "", smallClip(t))
 	state, took := alice.wait(second.ID, 2*time.Minute)
@@ -107,6 +112,7 @@ func attackDescriptors(t *testing.T, o *outcome) {
 	written := len(s.log.String()) - log
 	o.holds(written < 100<<10, "the log says little about it", "%d KiB", written>>10)
 	s.memoryHolds(o)
+	readers.stop()
 }
 
 // attackLog sends what is refused as fast as possible, without a key.

@@ -35,6 +35,9 @@ func (p *Player) growing(ctx context.Context, area objects.Area, id video.ID) (*
 	if err != nil {
 		return nil, err
 	}
+	if at.Status != video.Processing || at.PlayableAt == 0 { // most of them: nothing else is read
+		return nil, nil
+	}
 	if g := p.encoding.recentlyRead(id, at, p.now()); g != nil && objects.PlaybackArea(g.Video) == area {
 		return g, nil
 	}

@@ -17,13 +17,13 @@ import (
 // textTracks returns the captions of a video, as its streams list them. Their languages and labels are in
 // the database. A viewer can do without them, so a database that does not answer stops no viewer.
 func (p *Player) textTracks(ctx context.Context, id video.ID) []stream.Text {
-	v, err := p.store.Video(ctx, id)
+	files, err := filesOf(ctx, p.store.Queries, id)
 	if err != nil {
 		return nil
 	}
 	var all []stream.Text
-	for _, f := range v.Captions() {
-		if name, ok := stream.TextName(f.Name); ok {
+	for _, f := range files {
+		if name, ok := stream.TextName(f.Name); ok && f.IsCaptions() {
 			all = append(all, stream.Text{Name: name, Language: f.Language, Label: f.Label, Captions: f.Kind == video.CaptionsKind})
 		}
 	}
