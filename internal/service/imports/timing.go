@@ -1,6 +1,9 @@
 package imports
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Timing is the timeouts and pauses of a fetch. Tests shorten them; 0 means the default.
 type Timing struct {
@@ -26,19 +29,16 @@ const (
 )
 
 func (t Timing) withDefaults() Timing {
-	for _, d := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{
-		{&t.HeaderTimeout, 30 * time.Second}, {&t.IdleTimeout, 30 * time.Second}, {&t.SpeedPeriod, 30 * time.Second},
-		{&t.GiveUpAfter, time.Minute}, {&t.RetryPause, time.Second}, {&t.MaxRetryPause, 10 * time.Second},
-		{&t.OwnPause, 20 * time.Second}, {&t.TotalTimeout, 24 * time.Hour},
-	} {
-		if *d.value == 0 {
-			*d.value = d.standard
-		}
+	return Timing{
+		HeaderTimeout: cmp.Or(t.HeaderTimeout, 30*time.Second),
+		IdleTimeout:   cmp.Or(t.IdleTimeout, 30*time.Second),
+		SpeedPeriod:   cmp.Or(t.SpeedPeriod, 30*time.Second),
+		GiveUpAfter:   cmp.Or(t.GiveUpAfter, time.Minute),
+		RetryPause:    cmp.Or(t.RetryPause, time.Second),
+		MaxRetryPause: cmp.Or(t.MaxRetryPause, 10*time.Second),
+		OwnPause:      cmp.Or(t.OwnPause, 20*time.Second),
+		TotalTimeout:  cmp.Or(t.TotalTimeout, 24*time.Hour),
 	}
-	return t
 }
 
 // retryPause is how long to wait after so many tries that brought nothing.

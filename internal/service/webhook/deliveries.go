@@ -27,7 +27,7 @@ type deliveryRow struct {
 	Attempts           []attemptRow
 	CreatedAt          time.Time
 	NextAt             time.Time // zero: there is no other try
-	Lease              string    // if it was fetched: of that fetch; if it is sent: its last replay
+	Round              string    // of tries: a new one begins with each fetch of a held one, and each replay of others
 }
 
 // attemptRow is what became of one try.
@@ -48,11 +48,11 @@ const deliveryColumns = `id, webhook_id, event_id, tenant, type, video_id, state
 func scanDelivery(row *sql.Rows) (d deliveryRow, err error) {
 	var attempts string
 	var created, next sql.NullInt64
-	var lease sql.NullString
-	if err := row.Scan(&d.ID, &d.Webhook, &d.Event, &d.Tenant, &d.Type, &d.Video, &d.State, &d.Tries, &attempts, &created, &next, &lease); err != nil {
+	var round sql.NullString
+	if err := row.Scan(&d.ID, &d.Webhook, &d.Event, &d.Tenant, &d.Type, &d.Video, &d.State, &d.Tries, &attempts, &created, &next, &round); err != nil {
 		return d, err
 	}
-	d.CreatedAt, d.NextAt, d.Lease = store.FromMillis(created), store.FromMillis(next), lease.String
+	d.CreatedAt, d.NextAt, d.Round = store.FromMillis(created), store.FromMillis(next), round.String
 	if err := json.Unmarshal([]byte(attempts), &d.Attempts); err != nil {
 		return d, fmt.Errorf("attempts of delivery %s: %w", d.ID, err)
 	}
@@ -124,10 +124,10 @@ func scanID(row *sql.Rows) (id string, err error) {
 // before it are told from those after it.
 func (r rows) replay(ctx context.Context, h Webhook, id, replay string, now time.Time) error {
 	return r.store.InTx(ctx, func(tx *store.Tx) error {
-		lease := sql.NullString{String: replay, Valid: !h.Pull}
+		round := sql.NullString{String: replay, Valid: !h.Pull}
 		found, err := store.Collect(ctx, tx.Queries, "replay delivery", scanDelivery, `
 			UPDATE webhook_delivery SET state = $1, tries = 0, next_at = $2, lease = $3 WHERE id = $4 AND webhook_id = $5
-			RETURNING `+deliveryColumns, h.unfinishedState(), store.Millis(now), lease, id, h.ID)
+			RETURNING `+deliveryColumns, h.unfinishedState(), store.Millis(now), round, id, h.ID)
 		if err == nil && len(found) == 0 {
 			return deliveryNotFound()
 		}
@@ -146,7 +146,7 @@ func (r recorder) send(ctx context.Context, tx *store.Tx, all []deliveryRow) err
 	var tasks []queue.Task
 	for _, d := range all {
 		if d.State == Pending {
-			tasks = append(tasks, queue.Task{Kind: queue.Deliver, ID: d.ID + replaySeparator + d.Lease, Tenant: d.Tenant, Endpoint: d.Webhook})
+			tasks = append(tasks, queue.Task{Kind: queue.Deliver, ID: d.ID + replaySeparator + d.Round, Tenant: d.Tenant, Endpoint: d.Webhook})
 		}
 	}
 	if len(tasks) == 0 {
@@ -175,11 +175,11 @@ func oldestPending(ctx context.Context, q store.Queries) (time.Time, error) {
 }
 
 // claimHeld leases at most limit deliveries that are held to be fetched.
-func claimHeld(ctx context.Context, tx *store.Tx, webhook string, limit int, lease string, now, until time.Time) ([]deliveryRow, error) {
+func claimHeld(ctx context.Context, tx *store.Tx, webhook string, limit int, round string, now, until time.Time) ([]deliveryRow, error) {
 	return store.Collect(ctx, tx.Queries, "claim deliveries", scanDelivery, `
 		UPDATE webhook_delivery SET lease = $1, next_at = $2 WHERE state = 'held' AND next_at <= $3 AND id IN (
 		SELECT id FROM webhook_delivery WHERE webhook_id = $4 AND state = 'held' AND next_at <= $3 ORDER BY next_at LIMIT $5)
-		RETURNING `+deliveryColumns, lease, store.Millis(until), store.Millis(now), webhook, limit)
+		RETURNING `+deliveryColumns, round, store.Millis(until), store.Millis(now), webhook, limit)
 }
 
 // maxAttempts is how many attempts the log of a delivery keeps. Replays add to it.
@@ -206,7 +206,7 @@ func (r recorder) conclude(ctx context.Context, tx *store.Tx, c conclusion) erro
 	n, err := tx.Exec(ctx, "conclude delivery", `
 		UPDATE webhook_delivery SET state = $1, tries = $2, attempts = $3, next_at = $4, lease = CASE state WHEN 'held' THEN NULL ELSE lease END
 		 WHERE id = $5 AND state = $6 AND coalesce(lease, '') = $7`,
-		c.State, c.Tries, string(text), store.Millis(c.NextAt), c.Delivery.ID, c.Delivery.State, c.Delivery.Lease)
+		c.State, c.Tries, string(text), store.Millis(c.NextAt), c.Delivery.ID, c.Delivery.State, c.Delivery.Round)
 	if err != nil || n == 0 || c.Disable == "" {
 		return err
 	}

@@ -125,7 +125,7 @@ func heldDeliveries(t *testing.T, r *rowsLab) {
 		return claimed
 	}
 	got, rest := claim("lease"), claim("other")
-	if len(got) != 2 || len(rest) != 1 || got[0].Lease != "lease" {
+	if len(got) != 2 || len(rest) != 1 || got[0].Round != "lease" {
 		t.Errorf("fetched %+v, then %+v", got, rest)
 	}
 }

@@ -62,7 +62,7 @@ func (s *Service) Fetch(ctx context.Context, by auth.Actor, id string, limit int
 			}
 			continue
 		}
-		out = append(out, Fetched{DeliveryID: o.delivery.ID, Type: o.delivery.Type, Receipt: o.delivery.Lease, Message: m})
+		out = append(out, Fetched{DeliveryID: o.delivery.ID, Type: o.delivery.Type, Receipt: o.delivery.Round, Message: m})
 	}
 	return out, nil
 }
@@ -77,7 +77,7 @@ func (s *Service) Report(ctx context.Context, by auth.Actor, delivery, receipt s
 	if err != nil {
 		return err
 	}
-	if d.State != held || d.Lease == "" || d.Lease != receipt {
+	if d.State != held || d.Round == "" || d.Round != receipt {
 		return &video.Error{Kind: video.Conflict, Code: "receipt_expired", Msg: "The message was fetched again, or its outcome was reported already."}
 	}
 	if a.Error == "" {
