@@ -34,6 +34,14 @@
 // a spare task gives its place up within ten seconds. Only background tasks wait until
 // one of them ends.
 //
+// # Long tasks
+//
+// A download takes as long as its source likes, up to a day. So on a lane that is Long a
+// tenant that runs several tasks gives places up to tenants that run none: if one of these
+// has waited for a second, the youngest task of the tenant that runs the most is put back. A
+// tenant with one task begins within ten seconds, as long as there are more places than
+// tenants, and each tenant's oldest task is never interrupted.
+//
 // # Failures
 //
 // A task whose handler fails runs again after a pause (Backoff, or what the handler
@@ -113,6 +121,9 @@ func (l Lane) Limit(places, taken int) int {
 	return places
 }
 
+// Long reports whether tasks of a lane may run for hours.
+func (l Lane) Long() bool { return l == ImportLane }
+
 // LongestPause is longer than any pause between two attempts on a lane. A task that would wait longer was put
 // back by a clock that has been turned back since.
 func (l Lane) LongestPause() time.Duration {
@@ -178,8 +189,8 @@ type Tx interface {
 }
 
 const (
-	// SpareYieldsAfter is how long a task is due before one of spare time is interrupted for it.
-	SpareYieldsAfter = time.Second
+	// YieldsAfter is how long a task is due before another one is interrupted for it.
+	YieldsAfter = time.Second
 
 	// Background is the smallest Priority of tasks that no person waits for.
 	Background = 100

@@ -21,7 +21,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// ErrYield ends the attempt at a spare task whose place others need. To its handler it looks like a stop.
+// ErrYield ends the attempt at a task whose place others need. To its handler it looks like a stop.
 var ErrYield = fmt.Errorf("other tasks wait: %w", queue.ErrStopping)
 
 // List is the list of the attempts of this process. Its zero value is empty.

@@ -25,7 +25,7 @@ const waitingSQL = `
 // headsSQL finds the first task of each share that waits. A name in $2 runs already: its task was cancelled
 // and enqueued again.
 const headsSQL = waitingSQL + `
-	SELECT task.id, task.share, task.rank, task.priority FROM waiting JOIN task ON task.id = (
+	SELECT task.id, task.share, task.rank, task.priority, task.due_at FROM waiting JOIN task ON task.id = (
 	       SELECT id FROM task AS own
 	        WHERE state = 'ready' AND lane = $1 AND own.share = waiting.share
 	          AND (kind, video_id, number, item) NOT IN (
@@ -37,6 +37,7 @@ type head struct {
 	id             int64
 	share          string
 	rank, priority int
+	dueAt          int64
 }
 
 // next returns the task that gets the next place on a lane, in the order that package queue describes.
@@ -85,7 +86,7 @@ func (q *Queue) heads(ctx context.Context, lane queue.Lane) ([]head, error) {
 		return nil, fmt.Errorf("choose a task: %w", err)
 	}
 	heads, err := attempts.Collect(ctx, q.read, func(rows *sql.Rows) (h head, err error) {
-		err = rows.Scan(&h.id, &h.share, &h.rank, &h.priority)
+		err = rows.Scan(&h.id, &h.share, &h.rank, &h.priority, &h.dueAt)
 		return h, err
 	}, headsSQL, lane, list)
 	if err != nil {

@@ -188,8 +188,8 @@ func TestSpareTasksYield(t *testing.T) {
 		after time.Duration
 		want  []int // of the three that run
 	}{
-		{"for a task that has waited", queue.Task{Kind: queue.Encode, Video: someVideo}, queue.SpareYieldsAfter, []int{2}},
-		{"not for one that came a moment ago", queue.Task{Kind: queue.Encode, Video: someVideo}, queue.SpareYieldsAfter / 2, nil},
+		{"for a task that has waited", queue.Task{Kind: queue.Encode, Video: someVideo}, queue.YieldsAfter, []int{2}},
+		{"not for one that came a moment ago", queue.Task{Kind: queue.Encode, Video: someVideo}, queue.YieldsAfter / 2, nil},
 		{"not for one in the background", queue.Task{Kind: queue.Measure, Video: someVideo, Priority: queue.Background}, time.Hour, nil},
 		{"not for another of spare time", spare(9), time.Hour, nil},
 	} {
@@ -209,7 +209,7 @@ func TestSpareTasksYield(t *testing.T) {
 				r.enqueue(spare(0), spare(1), spare(2))
 				synctest.Wait()
 				r.enqueue(tt.waits)
-				if _, err := r.q.yield(t.Context(), queue.EncodeLane, r.q.now().Add(tt.after)); err != nil {
+				if _, err := r.q.yieldSpare(t.Context(), queue.EncodeLane, r.q.now().Add(tt.after)); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()

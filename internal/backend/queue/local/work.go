@@ -1,9 +1,11 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -142,7 +144,11 @@ func (q *Queue) fill(ctx context.Context, lane queue.Lane, pool queue.Pool, work
 	pause, err := q.untilDue(ctx, lane, now)
 	for err == nil && !q.isStopping() {
 		if len(q.running.Running(lane)) >= pool.Places {
-			soon, err := q.yield(ctx, lane, now)
+			yield := q.yieldSpare
+			if lane.Long() {
+				yield = q.yieldToOthers
+			}
+			soon, err := yield(ctx, lane, now)
 			return min(pause, soon), err
 		}
 		id, found, nextErr := q.next(ctx, lane, pool)
@@ -154,9 +160,9 @@ func (q *Queue) fill(ctx context.Context, lane queue.Lane, pool queue.Pool, work
 	return pause, err
 }
 
-// yield interrupts tasks of spare time on a lane without a free place, the youngest first, if others have
+// yieldSpare interrupts tasks of spare time on a lane without a free place, the youngest first, if others have
 // waited for a while. It returns how long to sleep.
-func (q *Queue) yield(ctx context.Context, lane queue.Lane, now time.Time) (time.Duration, error) {
+func (q *Queue) yieldSpare(ctx context.Context, lane queue.Lane, now time.Time) (time.Duration, error) {
 	var spare []*attempts.Attempt
 	yielding := 0
 	for _, a := range q.running.All() {
@@ -171,11 +177,56 @@ func (q *Queue) yield(ctx context.Context, lane queue.Lane, now time.Time) (time
 	if len(spare) == 0 {
 		return maxSleep, nil
 	}
-	waiting, err := q.countWaiting(ctx, lane, now.Add(-queue.SpareYieldsAfter), len(spare)+yielding)
+	waiting, err := q.countWaiting(ctx, lane, now.Add(-queue.YieldsAfter), len(spare)+yielding)
 	for i := range waiting - yielding {
 		spare[len(spare)-1-i].Cancel(attempts.ErrYield)
 	}
-	return queue.SpareYieldsAfter, err
+	return queue.YieldsAfter, err
+}
+
+// yieldToOthers interrupts tasks on a lane without a free place, one for each share that runs none and has
+// waited for a while. It returns how long to sleep.
+func (q *Queue) yieldToOthers(ctx context.Context, lane queue.Lane, now time.Time) (time.Duration, error) {
+	surplus, yielding := q.surplus(lane)
+	if len(surplus) == 0 {
+		return maxSleep, nil
+	}
+	heads, err := q.heads(ctx, lane)
+	if err != nil {
+		return 0, err
+	}
+	held, _ := q.held(lane)
+	due, waiting := now.Add(-queue.YieldsAfter).UnixMilli(), 0
+	for _, h := range heads {
+		if held[h.share] == 0 && h.dueAt <= due {
+			waiting++
+		}
+	}
+	for _, a := range surplus[:min(max(waiting-yielding, 0), len(surplus))] {
+		a.Cancel(attempts.ErrYield)
+	}
+	return queue.YieldsAfter, nil
+}
+
+// surplus returns the attempts on a lane beside the oldest one of each share. The first is the youngest of the
+// share that runs the most. yielding is how many attempts are ending already.
+func (q *Queue) surplus(lane queue.Lane) (surplus []*attempts.Attempt, yielding int) {
+	running, nth := map[string]int{}, map[*attempts.Attempt]int{}
+	for _, a := range q.running.All() {
+		switch {
+		case a.Task.Kind.Lane() != lane:
+		case a.Cause() != nil:
+			yielding++
+		default:
+			running[a.Task.Share()]++
+			if nth[a] = running[a.Task.Share()]; nth[a] > 1 {
+				surplus = append(surplus, a)
+			}
+		}
+	}
+	slices.Reverse(surplus)
+	slices.SortStableFunc(surplus, func(a, b *attempts.Attempt) int { return cmp.Compare(nth[b], nth[a]) })
+	return surplus, yielding
 }
 
 // begin claims a task and hands it to the handler. The handler's context has ended
@@ -214,7 +265,7 @@ func (q *Queue) result(ctx context.Context, a *attempts.Attempt, err error) (wri
 	case a.Completed(), errors.Is(cause, queue.ErrCancelled):
 		return func(context.Context) error { return nil } // the row is gone
 	case cause != nil:
-		return func(ctx context.Context) error { return q.putBack(ctx, a) }
+		return func(ctx context.Context) error { return q.putBack(ctx, a, !errors.Is(cause, attempts.ErrYield)) }
 	case err == nil:
 		if encodes {
 			q.done.Add(1)
@@ -270,12 +321,13 @@ func (q *Queue) retryAt(ctx context.Context, a *attempts.Attempt, due time.Time)
 	return nil
 }
 
-// putBack makes a task run again at once, before others. The attempt does not count.
-func (q *Queue) putBack(ctx context.Context, a *attempts.Attempt) error {
+// putBack makes a task run again at once, before others or in the usual order. The attempt does not count.
+func (q *Queue) putBack(ctx context.Context, a *attempts.Attempt, first bool) error {
 	const update = `
-		UPDATE task SET state = 'ready', attempt = attempt - 1, rank = CASE rank WHEN 1 THEN 0 ELSE rank END WHERE id = $1`
+		UPDATE task SET state = 'ready', attempt = attempt - 1, rank = CASE WHEN rank = 2 THEN 2 WHEN $2 THEN 0 ELSE 1 END
+		 WHERE id = $1`
 
-	if _, err := q.db.ExecContext(ctx, update, a.Row); err != nil {
+	if _, err := q.db.ExecContext(ctx, update, a.Row, first); err != nil {
 		return fmt.Errorf("put task %s back: %w", a.Task, err)
 	}
 	return nil

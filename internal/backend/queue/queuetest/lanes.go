@@ -17,6 +17,7 @@ func laneCases() []testCase {
 		{"names without a video differ by their id, and no video's end ends them", testLaneNames},
 		{"a dead endpoint leaves places to others", testDeadEndpoint},
 		{"one tenant has at most half of the imports", testImportLimit},
+		{"a tenant gets a place from those that have several imports", testImportYields},
 		{"only those that encode are listed as workers, with what they encode", testLaneWorkers},
 		{"a task that was completed in a transaction does not run again", testComplete},
 		{"a task whose completion was rolled back runs again", testCompleteRolledBack},
@@ -120,14 +121,16 @@ func (l *lab) begins(endpoint string) *act {
 	}
 }
 
+// imports returns n tasks of the import lane.
+func imports(tenant video.Tenant, n int) (tasks []queue.Task) {
+	for i := range n {
+		tasks = append(tasks, queue.Task{Kind: queue.Import, Video: video.ID(fmt.Sprintf("%s-%d", tenant, i)), Tenant: tenant})
+	}
+	return tasks
+}
+
 func testImportLimit(l *lab) {
 	l.startLanes(map[queue.Lane]int{queue.ImportLane: 4})
-	imports := func(tenant video.Tenant, n int) (tasks []queue.Task) {
-		for i := range n {
-			tasks = append(tasks, queue.Task{Kind: queue.Import, Video: video.ID(fmt.Sprintf("%s-%d", tenant, i)), Tenant: tenant})
-		}
-		return tasks
-	}
 	a, b := imports("a", 4), imports("b", 1)
 	l.enqueue(a...)
 	l.together(a[:2]...)
@@ -135,6 +138,48 @@ func testImportLimit(l *lab) {
 	l.enqueue(b...)
 	l.next(b[0])
 	l.counts(2, 3)
+}
+
+// testImportYields has two tenants take all places for as long as they like. Others get one each, the next
+// tenant's task before the one that was interrupted, until no tenant has two.
+func testImportYields(l *lab) {
+	l.startLanes(map[queue.Lane]int{queue.ImportLane: 4})
+	a, b, c, d, e := imports("a", 3), imports("b", 2), imports("c", 1), imports("d", 1), imports("e", 1)
+	l.enqueue(a...)
+	ofA := l.together(a[:2]...)
+	l.enqueue(b...)
+	ofB := l.together(b...)
+
+	l.enqueue(c...)
+	l.endsOne(ofB, queue.ErrStopping).end <- nil
+	last := l.next(c[0])
+	l.enqueue(d...)
+	l.endsOne(ofA, queue.ErrStopping).end <- nil
+	l.next(d[0])
+	l.enqueue(e...)
+	time.Sleep(3 * queue.YieldsAfter) // nothing else is interrupted
+	l.counts(4, 4)
+
+	last.end <- nil
+	l.next(e[0]).end <- nil
+	if again := l.one(append(a, b...)...); again.Attempt != 1 {
+		l.Errorf("task %s was interrupted, and began again with attempt %d", again, again.Attempt)
+	}
+}
+
+// endsOne waits until the context of one of two attempts has ended with this cause, and returns it.
+func (l *lab) endsOne(acts []*act, want error) *act {
+	l.Helper()
+	ended := acts[0]
+	select {
+	case <-acts[0].ctx.Done():
+	case <-acts[1].ctx.Done():
+		ended = acts[1]
+	case <-time.After(testTimeout):
+		l.Fatalf("neither %s nor %s was stopped", acts[0], acts[1])
+	}
+	l.stopped(ended, want)
+	return ended
 }
 
 func testLaneWorkers(l *lab) {

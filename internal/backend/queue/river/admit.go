@@ -109,24 +109,27 @@ const placesSQL = `
 	SELECT coalesce((SELECT sum((places->>$1)::bigint) FROM queue_worker WHERE seen_at > now() - $2::interval), 0),
 	       (SELECT count(*) FROM river_job WHERE queue = $1 AND state IN ('running', 'available'))`
 
-// admitSQL makes at most $2 tasks of a lane available, of each share so many that it has no more than $3. It
-// reads the first task of each share, skipping through an index because one share may have a hundred thousand
-// tasks, and more tasks only of the $2 shares that come first. A task whose name runs has to wait: that attempt
-// was cancelled, and has not ended.
-const admitSQL = `
+// headSQL finds the first task of each share that waits on lane $1. It skips from one share to the next in an
+// index, because one may have a hundred thousand tasks. A task whose name runs has to wait: that attempt was
+// cancelled, and has not ended.
+const headSQL = `
 	WITH RECURSIVE blocked AS (
 	     SELECT args->>'name' AS name FROM river_job WHERE queue = $1 AND state = 'running' AND metadata ? 'cancel_attempted_at'
-	), head (share, urgency, age) AS (
-	     (SELECT args->>'share', (args->>'priority')::bigint, coalesce((args->>'first')::bigint, id) FROM river_job
+	), head (share, urgency, age, due) AS (
+	     (SELECT args->>'share', (args->>'priority')::bigint, coalesce((args->>'first')::bigint, id), scheduled_at FROM river_job
 	       WHERE queue = $1 AND state = 'pending' AND priority = 1 AND args->>'name' <> ALL (ARRAY(SELECT name FROM blocked))
 	       ORDER BY 1, 2, 3 LIMIT 1)
 	      UNION ALL
 	     SELECT next.* FROM head CROSS JOIN LATERAL (
-	            SELECT args->>'share', (args->>'priority')::bigint, coalesce((args->>'first')::bigint, id) FROM river_job
+	            SELECT args->>'share', (args->>'priority')::bigint, coalesce((args->>'first')::bigint, id), scheduled_at FROM river_job
 	             WHERE queue = $1 AND state = 'pending' AND priority = 1 AND args->>'name' <> ALL (ARRAY(SELECT name FROM blocked))
 	               AND args->>'share' > head.share
 	             ORDER BY 1, 2, 3 LIMIT 1) AS next
-	), held AS (
+	)`
+
+// admitSQL makes at most $2 tasks of a lane available, of each share so many that it has no more than $3. It
+// reads the first task of each share, and more tasks only of the $2 shares that come first.
+const admitSQL = headSQL + `, held AS (
 	     SELECT args->>'share' AS share, count(*) AS tasks FROM river_job
 	      WHERE queue = $1 AND state IN ('running', 'available') GROUP BY 1
 	), first AS (
@@ -182,28 +185,47 @@ func notify(ctx context.Context, db interface {
 	return nil
 }
 
-// askToYield marks running tasks of spare time, the youngest first, as many as others have waited for a
-// while. Their processes find the mark with the next heartbeat.
-func (q *Queue) askToYield(ctx context.Context, tx pgx.Tx, lane queue.Lane) error {
-	const mark = `
-		WITH spare AS (
-		     SELECT id, attempted_at, metadata ? 'yield' AS marked FROM river_job
-		      WHERE queue = $1 AND state = 'running' AND (args->>'priority')::bigint >= $2 AND NOT metadata ? 'cancel_attempted_at'
-		), waiting AS (
-		     SELECT 1 FROM river_job
-		      WHERE EXISTS (SELECT 1 FROM spare) AND queue = $1 AND state = 'pending' AND priority = 1 AND (args->>'priority')::bigint < $3
-		        AND scheduled_at <= now() - $4::interval LIMIT (SELECT count(*) FROM spare)
-		)
-		UPDATE river_job SET metadata = metadata || '{"yield": true}'
-		 WHERE id IN (SELECT id FROM spare WHERE NOT marked ORDER BY attempted_at DESC, id DESC
-		               LIMIT greatest(0, (SELECT count(*) FROM waiting) - (SELECT count(*) FROM spare WHERE marked)))`
+// yieldSpareSQL marks running tasks of spare time, the youngest first, as many as others have waited for $2.
+const yieldSpareSQL = `
+	WITH spare AS (
+	     SELECT id, attempted_at, metadata ? 'yield' AS marked FROM river_job
+	      WHERE queue = $1 AND state = 'running' AND (args->>'priority')::bigint >= $3 AND NOT metadata ? 'cancel_attempted_at'
+	), waiting AS (
+	     SELECT 1 FROM river_job
+	      WHERE EXISTS (SELECT 1 FROM spare) AND queue = $1 AND state = 'pending' AND priority = 1 AND (args->>'priority')::bigint < $4
+	        AND scheduled_at <= now() - $2::interval LIMIT (SELECT count(*) FROM spare)
+	)
+	UPDATE river_job SET metadata = metadata || '{"yield": true}'
+	 WHERE id IN (SELECT id FROM spare WHERE NOT marked ORDER BY attempted_at DESC, id DESC
+	               LIMIT greatest(0, (SELECT count(*) FROM waiting) - (SELECT count(*) FROM spare WHERE marked)))`
 
-	tag, err := tx.Exec(ctx, mark, lane, queue.Spare, queue.Background, queue.SpareYieldsAfter)
+// yieldToOthersSQL marks running tasks, one for each share that runs none and has waited for $2: the youngest of
+// the share that runs the most, but never its oldest.
+const yieldToOthersSQL = headSQL + `, held AS (
+	     SELECT id, args->>'share' AS share, state, attempted_at, metadata ?| '{yield,cancel_attempted_at}' AS ending FROM river_job
+	      WHERE queue = $1 AND state IN ('running', 'available')
+	), waiting AS (
+	     SELECT 1 FROM head WHERE due <= now() - $2::interval AND share NOT IN (SELECT share FROM held)
+	), task AS (
+	     SELECT id, attempted_at, row_number() OVER (PARTITION BY share ORDER BY attempted_at, id) AS nth
+	       FROM held WHERE state = 'running' AND NOT ending
+	)
+	UPDATE river_job SET metadata = metadata || '{"yield": true}'
+	 WHERE id IN (SELECT id FROM task WHERE nth > 1 ORDER BY nth DESC, attempted_at DESC, id DESC
+	               LIMIT greatest(0, (SELECT count(*) FROM waiting) - (SELECT count(*) FROM held WHERE ending)))`
+
+// askToYield marks running tasks whose places others need. Their processes find the mark with the next heartbeat.
+func (q *Queue) askToYield(ctx context.Context, tx pgx.Tx, lane queue.Lane) error {
+	mark, args := yieldSpareSQL, []any{lane, queue.YieldsAfter, queue.Spare, queue.Background}
+	if lane.Long() {
+		mark, args = yieldToOthersSQL, []any{lane, queue.YieldsAfter}
+	}
+	tag, err := tx.Exec(ctx, mark, args...)
 	if err != nil {
-		return fmt.Errorf("ask tasks of spare time to yield: %w", err)
+		return fmt.Errorf("ask tasks to yield: %w", err)
 	}
 	if tag.RowsAffected() > 0 {
-		q.log.InfoContext(ctx, "tasks of spare time are put back, because others wait", "tasks", tag.RowsAffected())
+		q.log.InfoContext(ctx, "tasks are put back, because others wait", "lane", lane, "tasks", tag.RowsAffected())
 	}
 	return nil
 }

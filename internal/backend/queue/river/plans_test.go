@@ -31,6 +31,7 @@ func TestStatementsUseTheirIndexes(t *testing.T) {
 	}{
 		{"busy lanes", busyLanesSQL, []any{toStrings(queue.Lanes), queue.EncodeLane, time.Minute}, []string{"queue_job_waiting", "river_job_prioritized_fetching_index"}},
 		{"due", dueSQL, []any{queue.EncodeLane, time.Minute}, []string{"river_job_prioritized_fetching_index"}},
+		{"yield to others", yieldToOthersSQL, []any{queue.ImportLane, time.Second}, []string{"queue_job_waiting", "river_job_prioritized_fetching_index"}},
 		{"admit", admitSQL, []any{queue.EncodeLane, 4, 4, queue.Spare}, []string{"queue_job_waiting", "queue_job_served"}},
 	} {
 		plan := explain(t, st, tt.statement, tt.args...)
