@@ -43,7 +43,7 @@ func WithUserAgent(name string) Option {
 func New(server, apiKey string, options ...Option) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(server, "/"))
 	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
-		return nil, fmt.Errorf("the address of the server is %q: it must be a URL such as https://video.example.com", server)
+		return nil, errors.New("the address of the server must be a URL such as https://video.example.com")
 	}
 	if strings.ContainsFunc(apiKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the API key must be printable ASCII without spaces")

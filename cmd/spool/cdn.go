@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -14,7 +13,7 @@ import (
 func (c *Config) cdnFaults() []string {
 	var faults []string
 	if c.CDNURL != "" && !isBase(c.CDNURL) {
-		faults = append(faults, fmt.Sprintf(`cdn_url is %q: it must be a URL such as "https://cdn.example.com", without a query.`, c.CDNURL))
+		faults = append(faults, `cdn_url must be a URL such as "https://cdn.example.com", without a query or a password.`)
 	}
 	if c.CDNPurgeURL != "" {
 		if u, err := url.Parse(c.CDNPurgeURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {

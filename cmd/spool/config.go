@@ -140,7 +140,7 @@ func (c *Config) addressFaults() []string {
 		faults = append(faults, fmt.Sprintf("listen is %q: the port must be a number from 0 to 65535.", c.Listen))
 	}
 	if c.BaseURL != "" && !isBase(c.BaseURL) {
-		faults = append(faults, fmt.Sprintf(`base_url is %q: it must be a URL such as "https://video.example.com", without a query.`, c.BaseURL))
+		faults = append(faults, `base_url must be a URL such as "https://video.example.com", without a query or a password.`)
 	}
 	faults = append(faults, c.cdnFaults()...)
 	if _, err := outbound.NewGuard(c.OutboundAllow...); err != nil {

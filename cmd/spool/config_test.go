@@ -252,6 +252,28 @@ func TestEachFault(t *testing.T) {
 	}
 }
 
+// People put passwords into addresses, and copy what a start says into a chat.
+func TestNoFaultShowsAPassword(t *testing.T) {
+	t.Parallel()
+	for setting, addresses := range map[string][]string{
+		"base_url":       {"https://spool:hunter2@example.com", "https://spool:hunter2@example.com?x", "spool:hunter2@example.com", "https://spool:hun/ter2@example.com", "https://spool:hun ter2@example.com"},
+		"cdn_url":        {"https://spool:hunter2@example.com", "ftp://spool:hunter2@example.com", "spool:hunter2@example.com", "https://spool:hun/ter2@example.com"},
+		"cdn_purge_url":  {"https://spool:hunter2@example.com", "https://spool:hun/ter2@example.com", "spool:hunter2@example.com"},
+		"storage_url":    {"s3://spool:hunter2@bucket", "s3://spool:hun/ter2@bucket", "https://spool:hunter2@example.com/bucket", "s3://bucket?endpoint=https://spool:hunter2@example.com", "s3://bucket?endpoint=https://spool:hun/ter2@example.com"},
+		"database_url":   {"postgres://spool:hunter2@host:port/db", "postgres://spool:hun/ter2@host/db", "postgres://spool:hun%ter2@host/db", "postgres://spool:hunter2@host/db?sslmode=x", "mysql://spool:hunter2@host/db", "postgres://spool:hunter2@x@host/db"},
+		"outbound_allow": {"https://spool:hunter2@example.com", "spool:hunter2@example.com"},
+	} {
+		for _, address := range addresses {
+			_, err := sources{env: map[string]string{"SPOOL_" + strings.ToUpper(setting): address}}.parse(t)
+			if err == nil || !strings.Contains(err.Error(), setting) {
+				t.Errorf("%s = %s: %v; want a fault of the setting", setting, address, err)
+			} else if strings.Contains(err.Error(), "ter2") || strings.Contains(err.Error(), "hun") {
+				t.Errorf("%s = %s: %v", setting, address, err)
+			}
+		}
+	}
+}
+
 func TestKeysOfSomeLengthAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"8letters", "test-key", "change-me-later", "0123456789abcdef"} {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,8 @@ func TestTracingIsOffUnlessConfigured(t *testing.T) {
 		{"127.0.0.1:4318", false, true},
 		{"ftp://x", false, true},
 		{"http://x?key=1", false, true},
+		{"ftp://spool:hunter2@x", false, true},
+		{"http://spool:hun/ter2@x", false, true},
 	} {
 		t.Run(tt.endpoint, func(t *testing.T) {
 			t.Parallel()
@@ -33,6 +36,9 @@ func TestTracingIsOffUnlessConfigured(t *testing.T) {
 			t.Cleanup(func() { traces.Close(context.Background()) }) // nil is fine
 			if (traces != nil) != tt.on || (err != nil) != tt.refused {
 				t.Errorf("tracing: %v, error: %v; want %v and %v", traces != nil, err, tt.on, tt.refused)
+			}
+			if err != nil && strings.Contains(err.Error(), "ter2") {
+				t.Errorf("the error shows a password: %v", err)
 			}
 		})
 	}

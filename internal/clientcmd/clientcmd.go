@@ -13,6 +13,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -116,6 +117,18 @@ const (
 	long  = 10 * time.Minute
 )
 
+// server returns the address of the server as it may be shown.
+func (c *Connection) server() string { return withoutPassword(c.Server) }
+
+// withoutPassword returns an address as it may be shown.
+func withoutPassword(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		u.User = nil
+		address = u.String()
+	}
+	return forTerminal(address)
+}
+
 // explain says in words for people what went wrong, and what to do.
 func (c *Connection) explain(err error) string {
 	text := forTerminal(err.Error())
@@ -129,7 +142,7 @@ func (c *Connection) explain(err error) string {
 	case client.CodeMissingAPIKey:
 		return "the server wants an API key: set SPOOL_API_KEY or --api-key-file. The first start of spool serve prints one; spool keys create --name=NAME makes another."
 	case client.CodeInvalidAPIKey:
-		return fmt.Sprintf("%s does not accept this API key: it is of another server, or was revoked, or has expired. On the server, spool keys create --name=NAME makes another.", forTerminal(c.Server))
+		return fmt.Sprintf("%s does not accept this API key: it is of another server, or was revoked, or has expired. On the server, spool keys create --name=NAME makes another.", c.server())
 	case client.CodeInsufficientScope:
 		return text + ": this key may not do that; spool keys create --scopes=… makes one that may."
 	}
@@ -138,10 +151,10 @@ func (c *Connection) explain(err error) string {
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			why = "nothing listens there"
 		}
-		return fmt.Sprintf("cannot reach %s: %s. Start it with spool serve, or name the server with SPOOL_SERVER or --server.", forTerminal(c.Server), why)
+		return fmt.Sprintf("cannot reach %s: %s. Start it with spool serve, or name the server with SPOOL_SERVER or --server.", c.server(), why)
 	}
 	if errors.Is(err, io.EOF) {
-		return fmt.Sprintf("%s closed the connection without an answer: it may be restarting, or it is no Spool. Name the server with SPOOL_SERVER or --server.", forTerminal(c.Server))
+		return fmt.Sprintf("%s closed the connection without an answer: it may be restarting, or it is no Spool. Name the server with SPOOL_SERVER or --server.", c.server())
 	}
 	return text
 }

@@ -90,7 +90,7 @@ func (c *WebhookListen) printIntroduction(env *Environment, h client.Webhook) er
 		_, err := fmt.Fprintf(env.Stdout, "Webhook %s prints events. Ctrl-C ends it.\n", forTerminal(h.ID))
 		return err
 	}
-	_, err := fmt.Fprintf(env.Stdout, "Webhook %s forwards to %s. Its secret:\n\n    %s\n\nCtrl-C ends it.\n", forTerminal(h.ID), forTerminal(c.Forward), forTerminal(h.Secret))
+	_, err := fmt.Fprintf(env.Stdout, "Webhook %s forwards to %s. Its secret:\n\n    %s\n\nCtrl-C ends it.\n", forTerminal(h.ID), withoutPassword(c.Forward), forTerminal(h.Secret))
 	return err
 }
 

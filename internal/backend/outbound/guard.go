@@ -33,7 +33,8 @@ func NewGuard(allow ...string) (*Guard, error) {
 		} else if host := cleanHost(entry); !bad && validName(host) {
 			g.hosts = append(g.hosts, host)
 		} else {
-			return nil, fmt.Errorf("%q is neither a network nor a host name", entry)
+			shown := entry[strings.LastIndex(entry, "@")+1:] // before it, a URL has a password
+			return nil, fmt.Errorf("%q is neither a network nor a host name", shown)
 		}
 	}
 	return g, nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"strings"
 	"time"
 
@@ -96,6 +97,9 @@ func openPostgresWith(ctx context.Context, address string, t timeouts, files fs.
 func CheckURL(address string) error {
 	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
 		return errors.New(`must be like "postgres://user:password@host:5432/spool"; empty means SQLite`)
+	}
+	if _, err := url.Parse(address); err != nil { // the error may hold a part of the password
+		return errors.New("cannot be read: it is not a URL. In a password, / is written %2F, @ is %40 and % is %25")
 	}
 	config, err := postgresConfig(address, defaultTimeouts)
 	if err != nil {

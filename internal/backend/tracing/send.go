@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -59,6 +61,9 @@ func (s *sender) UploadTraces(ctx context.Context, spans []*otlp.ResourceSpans) 
 	r.Header.Set("Content-Type", "application/x-protobuf")
 	r.Header.Set("Content-Encoding", "gzip")
 	res, err := s.client.Do(r)
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err // without the address, which may hold a password
+	}
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func CheckURL(raw string) error {
 func parse(raw string) (address, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return address{}, fmt.Errorf("the storage URL cannot be parsed: %w", withoutURL(err))
+		return address{}, errors.New("the storage URL cannot be parsed") // the error may hold a part of a password
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -105,7 +105,7 @@ func checkEndpoint(name, raw string) error {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return fmt.Errorf("%s of the storage URL cannot be parsed: %w", name, withoutURL(err))
+		return fmt.Errorf("%s of the storage URL cannot be parsed", name)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return fmt.Errorf("%s of the storage URL must be a URL like https://s3.example.com", name)
