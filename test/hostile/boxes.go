@@ -35,6 +35,7 @@ type track struct {
 	durations     []run
 	edits         []byte // the edit list, when there is one
 	reference     []byte // where the samples lie; default is this file
+	apart         uint32 // each sample is a chunk, and every other one lies so many bytes behind the first
 }
 
 // run is how many samples in a row last how long.
@@ -91,12 +92,16 @@ func (t track) tables(offset uint32) []byte {
 	for _, d := range t.durations {
 		durations = append(durations, append(be32(d.count), be32(d.ticks)...)...)
 	}
+	perChunk, chunks := t.count, be32(offset)
+	if t.apart > 0 {
+		perChunk, chunks = 1, repeat(int(t.count), func(n int) []byte { return be32(offset + uint32(n%2)*t.apart) })
+	}
 	return box("stbl",
 		fullBox("stsd", be32(1), entry),
 		fullBox("stts", be32(uint32(len(t.durations))), durations),
-		fullBox("stsc", be32(1), be32(1), be32(t.count), be32(1)),
+		fullBox("stsc", be32(1), be32(1), be32(perChunk), be32(1)),
 		fullBox("stsz", be32(t.size), be32(t.count), t.sizes),
-		fullBox("stco", be32(1), be32(offset)))
+		fullBox("stco", be32(uint32(len(chunks)/4)), chunks))
 }
 
 // repeat joins n copies of what a function makes of their number.

@@ -79,3 +79,19 @@ func TestTooManyStreams(t *testing.T) {
 		}
 	}
 }
+
+// A file of a few bytes can list millions of packets.
+func TestTooManyPackets(t *testing.T) {
+	t.Parallel()
+	if small, large := mostPackets(0), mostPackets(1<<30); small > 500_000 || large < 12*3600*100 {
+		t.Errorf("a small file may have %d packets, one of 1 GiB %d", small, large)
+	}
+	for packets, refused := range map[int]bool{3: false, 4: true} {
+		r := NewResult()
+		r.maxPackets = 3
+		err := r.Read(strings.NewReader(`{"packets":[` + strings.Repeat(`{"codec_type":"audio","stream_index":0},`, packets) + `{}],"streams":[],"format":{}}`))
+		if f, ok := errors.AsType[*video.Failure](err); ok != refused || refused && f.Code != video.TooLong {
+			t.Errorf("%d packets of 3: %v", packets, err)
+		}
+	}
+}

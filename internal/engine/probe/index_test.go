@@ -14,7 +14,7 @@ import (
 
 func TestLayoutKeepsPlacesOfPackets(t *testing.T) {
 	t.Parallel()
-	l := Layout{grain: 100}
+	l := Layout{grain: 100, noted: new(noted)}
 	for _, at := range []int64{0, 40, 90, 150, 1000, 1050, 500} { // of 40 bytes each
 		l.add(at, 40)
 	}

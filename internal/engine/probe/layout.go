@@ -11,6 +11,7 @@ import (
 // packets rather than each one: a video has millions.
 type Layout struct {
 	grain   int64 // resolution of the positions: about the size of a run
+	noted   *noted
 	Packets int
 	runs    []run // in order of decoding
 	Unknown bool  // a packet has no position, or they are scattered all over the file
@@ -22,8 +23,13 @@ type run struct {
 	first int // its first packet, counted in decode order
 }
 
+// noted counts what is kept in memory of the streams of a file. The limits are the file's: a hostile one has many
+// streams.
+type noted struct{ keys, runs int }
+
 const (
-	maxRuns = 1 << 20
+	// maxRuns is more than twice as many as 50 GiB of video have.
+	maxRuns = 1 << 19
 	// farAway is a position that no file has; beyond it sums would overflow.
 	farAway = 1 << 60
 )
@@ -32,10 +38,11 @@ const (
 func (l *Layout) add(pos, size int64) {
 	n := l.Packets
 	l.Packets++
-	if pos < 0 || size < 0 || pos > farAway || size > farAway || len(l.runs) == maxRuns {
-		l.Unknown, l.runs = true, nil
-	}
 	if l.Unknown {
+		return
+	}
+	if pos < 0 || size < 0 || pos > farAway || size > farAway {
+		l.forget()
 		return
 	}
 	if len(l.runs) > 0 {
@@ -45,7 +52,18 @@ func (l *Layout) add(pos, size int64) {
 			return
 		}
 	}
+	if l.noted.runs == maxRuns {
+		l.forget()
+		return
+	}
 	l.runs = append(l.runs, run{video.Span{From: pos, To: pos + size}, n})
+	l.noted.runs++
+}
+
+// forget gives up knowing where the packets are.
+func (l *Layout) forget() {
+	l.noted.runs -= len(l.runs)
+	l.Unknown, l.runs = true, nil
 }
 
 // Spans returns where the packets from number first up to number end are.

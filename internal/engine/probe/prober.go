@@ -69,7 +69,7 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 
 	var refused []string
 	for range maxProbes {
-		found := p.newResult(refused)
+		found := p.newResult(refused, mostPackets(size))
 		var stderr string
 		stderr, err = p.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused), found.Read)
 		if err == nil && found.misreadOverflow() {
@@ -101,7 +101,7 @@ func (p *Prober) complete(ctx context.Context, job ffmpeg.Job, found *Result, si
 // probeAgain runs ffprobe once more on a file, with more options of the input. If that finds out nothing, it
 // returns what was found before.
 func (p *Prober) probeAgain(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration, options []string) (*Result, error) {
-	again := p.newResult(found.refused)
+	again := p.newResult(found.refused, found.maxPackets)
 	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), slices.Concat(options, probeArgs(job.Source, found.refused)), again.Read)
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 		return nil, fmt.Errorf("probe with %s: %w", strings.Join(options, " "), ours)
@@ -112,9 +112,9 @@ func (p *Prober) probeAgain(ctx context.Context, job ffmpeg.Job, found *Result, 
 	return again, nil
 }
 
-func (p *Prober) newResult(refused []string) *Result {
+func (p *Prober) newResult(refused []string, maxPackets int) *Result {
 	r := NewResult()
-	r.grain, r.refused = p.cfg.Grain, refused
+	r.grain, r.refused, r.maxPackets = p.cfg.Grain, refused, maxPackets
 	return r
 }
 

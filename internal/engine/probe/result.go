@@ -19,6 +19,12 @@ const (
 	maxListed = 1000         // ffmpeg itself opens no more than 200
 	maxAbout  = 4 * maxValue // bytes that describe all streams
 	maxDepth  = 100          // of lists in lists; the decoder keeps all of them in memory
+
+	// A file may have so many packets, and one more for each so many bytes. Only pictures without any motion and
+	// silence have smaller ones, which is allowed for more than two hours. An index can list millions of packets that
+	// take no space, and reading them takes minutes.
+	freePackets    = 500_000
+	bytesPerPacket = 64
 )
 
 // dispositions are what a file may say of the purpose of a stream, as far as it
@@ -38,13 +44,19 @@ var entries = []string{
 	"format=format_name,start_time,duration",
 }
 
+// mostPackets returns how many packets a file of a size may list.
+func mostPackets(size int64) int { return freePackets + int(size/bytesPerPacket) }
+
 // Result is what ffprobe told about a file.
 type Result struct {
 	Format     Format
 	Streams    []Stream
 	Timelines  map[int]*Timeline // by index of the stream
 	frames     int               // of all video streams
-	refused    []string          // decoders that are not allowed, although the file asks for them
+	packets    int               // of all streams
+	maxPackets int               // 0: no limit
+	noted      noted
+	refused    []string // decoders that are not allowed, although the file asks for them
 	Dolby      *video.Dolby
 	RawClock   bool // times are as in the file: see video.Input
 	EditStarts bool // the lengths of the edit list were ignored: see video.Input
@@ -174,14 +186,16 @@ func (f *Result) readPacket(d *json.Decoder) error {
 	if len(f.opening) < maxOpening {
 		f.opening = append(f.opening, video.Span{From: p.Position, To: p.Position + p.Size})
 	}
+	if f.packets++; f.packets > f.maxPackets && f.maxPackets > 0 {
+		return video.Failf(video.TooLong, "The file has more than %d packets, which is more than can be processed of a file of its size.", f.maxPackets)
+	}
 	f.lastPacket = max(f.lastPacket, p.Position)
 	line := f.Timelines[p.Stream]
 	if line == nil && len(f.Timelines) == maxListed {
 		return tooManyStreams()
 	}
 	if line == nil {
-		line = NewTimeline()
-		line.Layout.grain = f.grain
+		line = newTimeline(f.grain, &f.noted)
 		f.Timelines[p.Stream] = line
 	}
 	if p.Type == "video" {

@@ -19,6 +19,7 @@ type Timeline struct {
 	Played    int64 // the sum of the packets' durations
 	encrypted bool
 	clock     clock
+	noted     *noted // of all streams
 
 	// For audio only.
 	Gaps []Gap
@@ -60,8 +61,11 @@ const (
 )
 
 // NewTimeline returns an empty timeline.
-func NewTimeline() *Timeline {
-	return &Timeline{First: math.MaxInt64, End: math.MinInt64, Last: math.MinInt64, clock: newClock()}
+func NewTimeline() *Timeline { return newTimeline(0, new(noted)) }
+
+// newTimeline returns an empty timeline of a file of which this is noted.
+func newTimeline(grain int64, n *noted) *Timeline {
+	return &Timeline{First: math.MaxInt64, End: math.MinInt64, Last: math.MinInt64, clock: newClock(), noted: n, Layout: Layout{grain: grain, noted: n}}
 }
 
 // Jumps returns where the clock of the stream may have been reset.
@@ -101,6 +105,7 @@ func (l *Timeline) Add(p Packet) {
 func (l *Timeline) addFrame(pts, duration int64, key, discarded bool) {
 	switch {
 	case key && l.recordsKey():
+		l.noted.keys++
 		l.Keys = append(l.Keys, Keyframe{PTS: pts, Border: !discarded && pts > l.Last, packet: int32(l.Layout.Packets - 1)})
 	case len(l.Keys) > 0 && pts < l.Keys[len(l.Keys)-1].PTS:
 		l.recordLeadingFrame(pts)
@@ -118,7 +123,7 @@ func (l *Timeline) addFrame(pts, duration int64, key, discarded bool) {
 	}
 }
 
-// Of a video with very many keyframes, as those in which each frame is one, the
+// Of a file with very many keyframes, as those in which each frame is one, the
 // later ones are noted at a distance: there are enough of them to cut and to seek
 // at, and millions would take more memory than everything else.
 const (
@@ -129,7 +134,7 @@ const (
 // recordsKey reports whether a keyframe that was just read is recorded.
 func (l *Timeline) recordsKey() bool {
 	n := len(l.Keys)
-	return n < denseKeys || l.Layout.Packets-1-int(l.Keys[n-1].packet) >= keyStep
+	return n == 0 || l.noted.keys < denseKeys || l.Layout.Packets-1-int(l.Keys[n-1].packet) >= keyStep
 }
 
 // recordLeadingFrame notes that the packet just added is shown before the keyframe that it

@@ -30,3 +30,23 @@ func TestManyKeyframes(t *testing.T) {
 		t.Errorf("the last frame is seeked from %d; want a keyframe close to %d", got, last)
 	}
 }
+
+// The limits are those of a file, however many streams it has.
+func TestManyStreamsShareWhatIsNoted(t *testing.T) {
+	t.Parallel()
+	const streams, frames = 8, 200_000
+	shared, keys, runs := new(noted), 0, 0
+	for range streams {
+		line := newTimeline(100, shared)
+		for n := range int64(frames) {
+			line.Add(Packet{Type: "video", PTS: n, DTS: n, Duration: 1, Size: 10, Position: n % 2 * 1000, Flags: "K__"})
+		}
+		if len(line.Keys) < frames/keyStep || len(line.Shown) != frames || line.Layout.Unknown != (len(line.Layout.runs) == 0) {
+			t.Errorf("a stream has %d keyframes, %d frames and %d runs", len(line.Keys), len(line.Shown), len(line.Layout.runs))
+		}
+		keys, runs = keys+len(line.Keys), runs+len(line.Layout.runs)
+	}
+	if keys > denseKeys+streams*(frames/keyStep+1) || runs > maxRuns || runs < frames {
+		t.Errorf("%d keyframes and %d runs are noted", keys, runs)
+	}
+}

@@ -18,7 +18,7 @@ func (p *Prober) probeVideoOnly(ctx context.Context, job ffmpeg.Job, found *Resu
 		return nil
 	}
 	alone := NewResult()
-	alone.grain = found.grain
+	alone.grain, alone.maxPackets = found.grain, found.maxPackets
 	args := slices.Concat(found.editOptions(), []string{"-select_streams", "v"}, probeArgs(job.Source, found.refused))
 	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), args, alone.Read)
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
