@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -103,14 +104,23 @@ func tryHost(ctx context.Context, client *outbound.Client, host string) error {
 	return res.Body.Close()
 }
 
-// registeredWebhooks reads where events are sent, of the first webhooks.
-func (d *doctor) registeredWebhooks(ctx context.Context) ([]string, error) {
+// registeredWebhooks reads where events are sent, of so many webhooks that one sees whether the internet can be reached.
+func (d *doctor) registeredWebhooks(ctx context.Context) (all []string, err error) {
+	read := func(q store.Queries) (err error) {
+		all, err = store.Collect(ctx, q, "read webhooks", func(row *sql.Rows) (address string, err error) {
+			err = row.Scan(&address)
+			return address, err
+		}, `SELECT url FROM webhook WHERE enabled AND NOT pull ORDER BY id LIMIT 20`)
+		return err
+	}
 	if d.DatabaseURL != "" {
-		return store.PostgresWebhookURLs(ctx, d.DatabaseURL)
+		err := store.LookPostgres(ctx, d.DatabaseURL, "webhook", read)
+		return all, err
 	}
 	path := filepath.Join(d.DataDir, datadir.Database)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return store.SQLiteWebhookURLs(ctx, path)
+	err = store.LookSQLite(ctx, path, "webhook", read)
+	return all, err
 }

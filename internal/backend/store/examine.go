@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // Examination is what can be found out about a database without changing it.
@@ -64,54 +65,34 @@ func ExaminePostgres(ctx context.Context, address string) (Examination, error) {
 	return e, nil
 }
 
-// webhookURLs reads so many webhooks that one sees whether the internet can be reached.
-const webhookURLs = `SELECT url FROM webhook WHERE enabled AND NOT pull ORDER BY id LIMIT 20`
-
-// SQLiteWebhookURLs returns where events are sent, of the first 20 webhooks. An older database has none.
-func SQLiteWebhookURLs(ctx context.Context, path string) ([]string, error) {
+// LookSQLite calls f with a database file that exists, unless the file has no such table. Nothing is changed.
+func LookSQLite(ctx context.Context, path, table string, f func(Queries) error) error {
 	db, err := openReaders(path, 1)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer db.Close()
-	var tables int
-	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'webhook'`).Scan(&tables); err != nil || tables == 0 {
-		return nil, err
-	}
-	rows, err := db.QueryContext(ctx, webhookURLs)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []string
-	for rows.Next() {
-		var address string
-		if err := rows.Scan(&address); err != nil {
-			return nil, err
-		}
-		all = append(all, address)
-	}
-	return all, rows.Err()
+	return look(ctx, Queries{db}, `SELECT count(*) > 0 FROM sqlite_schema WHERE type = 'table' AND name = $1`, table, f)
 }
 
-// PostgresWebhookURLs is the same for the database at a libpq URL.
-func PostgresWebhookURLs(ctx context.Context, address string) ([]string, error) {
+// LookPostgres does the same with the database at a libpq URL.
+func LookPostgres(ctx context.Context, address, table string, f func(Queries) error) error {
 	config, err := postgresConfig(address, defaultTimeouts)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
-	if err != nil {
-		return nil, diagnose(config.ConnConfig, err)
+	db := stdlib.OpenDB(*config.ConnConfig)
+	defer db.Close()
+	if err := db.PingContext(ctx); err != nil {
+		return diagnose(config.ConnConfig, err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
+	return look(ctx, Queries{db}, `SELECT to_regclass($1) IS NOT NULL`, table, f)
+}
+
+func look(ctx context.Context, q Queries, exists, table string, f func(Queries) error) error {
 	var there bool
-	if err := conn.QueryRow(ctx, `SELECT to_regclass('webhook') IS NOT NULL`).Scan(&there); err != nil || !there {
-		return nil, err
+	if err := q.QueryRow(ctx, exists, table).Scan(&there); err != nil || !there {
+		return Wrap("look for a table", err)
 	}
-	rows, err := conn.Query(ctx, webhookURLs)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+	return f(q)
 }
