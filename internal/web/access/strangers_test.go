@@ -3,10 +3,12 @@ package access
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,7 +33,7 @@ func TestRequestsWithoutAKeyAreSummedUp(t *testing.T) {
 				w.WriteHeader(http.StatusForbidden)
 			}
 		})
-		var out bytes.Buffer
+		var out transcript
 		log := slog.New(slog.NewJSONHandler(&out, nil))
 		h := Log(mux, log, metrics.New("test"), time.Now, nil)
 		send := func(address, method, path, key string) {
@@ -46,42 +48,54 @@ func TestRequestsWithoutAKeyAreSummedUp(t *testing.T) {
 			send("192.0.2.1", "PUT", "/upload/bad/x", "")
 		}
 		send("192.0.2.2", "GET", "/nothing", "")
-		if n := strings.Count(out.String(), "\n"); n != listedEach+1 {
+		if n := strings.Count(out.take(), "\n"); n != listedEach+1 {
 			t.Errorf("%d requests of two addresses are listed; want %d of one and 1 of the other", n, listedEach)
 		}
-		out.Reset()
 		time.Sleep(summaryInterval)
 		synctest.Wait()
+		summary := out.take()
 		var line struct {
 			Requests, Addresses int
 			Statuses            map[string]int
 		}
-		if err := json.Unmarshal(out.Bytes(), &line); err != nil {
-			t.Fatalf("%v: %s", err, out.String())
+		if err := json.Unmarshal([]byte(summary), &line); err != nil {
+			t.Fatalf("%v: %s", err, summary)
 		}
-		if line.Requests != 3000-listedEach || line.Addresses != 1 || line.Statuses["401"] != 1000-listedEach/3 || strings.Contains(out.String(), "192.0") {
-			t.Errorf("the summary is %s", out.String())
+		if line.Requests != 3000-listedEach || line.Addresses != 1 || line.Statuses["401"] != 1000-listedEach/3 || strings.Contains(summary, "192.0") {
+			t.Errorf("the summary is %s", summary)
 		}
-		out.Reset()
 		for range 100 {
 			send("192.0.2.1", "GET", "/api/video", "key")
 			send("192.0.2.1", "PUT", "/upload/good/x", "")
 		}
-		if n := strings.Count(out.String(), "\n"); n != 200 {
+		if n := strings.Count(out.take(), "\n"); n != 200 {
 			t.Errorf("%d of 200 requests with a key, or to the URL of an upload, are listed", n)
 		}
-		out.Reset()
 		for n := range 5000 {
-			send("203.0."+string(rune('0'+n/1000))+"."+jsonNumber(n%250), "GET", "/nothing", "")
+			send(fmt.Sprintf("203.0.%d.%d", n/250, n%250), "GET", "/nothing", "")
 		}
-		if n := strings.Count(out.String(), "\n"); n > listedAll {
+		if n := strings.Count(out.take(), "\n"); n > listedAll {
 			t.Errorf("%d requests of many addresses are listed in a moment; want %d at most", n, listedAll)
 		}
 		time.Sleep(2 * summaryInterval)
 	})
 }
 
-func jsonNumber(n int) string {
-	b, _ := json.Marshal(n)
-	return string(b)
+// transcript is what was logged since it was taken last.
+type transcript struct {
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func (o *transcript) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.out.Write(b)
+}
+
+func (o *transcript) take() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer o.out.Reset()
+	return o.out.String()
 }
