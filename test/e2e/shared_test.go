@@ -104,6 +104,13 @@ func shared(t testing.TB) *server {
 	return &s
 }
 
+// operator returns the server as its operator's own tenant sees it.
+func (s *server) operator() *server {
+	other := *s
+	other.key = apiKey
+	return &other
+}
+
 // stranger returns the key of another tenant.
 func (s *server) stranger(args ...string) string {
 	s.t.Helper()
