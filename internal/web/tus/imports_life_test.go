@@ -288,18 +288,52 @@ func TestTenantsShareTheSlots(t *testing.T) {
 	for range 8 { // half of the slots
 		wait(t, "a slow file", h.begun)
 	}
-	secret, _, err := b.Keys.Create(t.Context(), auth.Key{Tenant: "other"})
-	b.must(err)
-	by, err := b.Keys.Authenticate(t.Context(), secret)
-	b.must(err)
-	other := &bench{Services: b.Services, t: t, blobs: b.blobs, by: by, url: b.url}
-	other.fetch(t, o.URL+"/fast").wantFetched(t, whole)
+	b.as("other").fetch(t, o.URL+"/fast").wantFetched(t, whole)
 	if most, _ := b.tries.counted(); most > 8+1 {
 		t.Errorf("%d files are fetched at a time; want half of the slots for the slow ones, and one more", most)
 	}
 	close(h.release)
 	for _, u := range slow {
 		u.wantFetched(t, whole)
+	}
+}
+
+// as returns a client of another tenant.
+func (b *bench) as(tenant video.Tenant) *bench {
+	b.t.Helper()
+	secret, _, err := b.Keys.Create(b.t.Context(), auth.Key{Tenant: tenant})
+	b.must(err)
+	by, err := b.Keys.Authenticate(b.t.Context(), secret)
+	b.must(err)
+	return &bench{Services: b.Services, t: b.t, blobs: b.blobs, by: by, url: b.url}
+}
+
+// Two tenants with many slow files leave a slot for a third, and the file that was interrupted for it arrives whole.
+func TestSlowFilesOfTwoTenantsAreInterrupted(t *testing.T) {
+	t.Parallel()
+	b := onDisk(t)
+	o, whole := newOrigin(t), content(20_000)
+	h := newHeld(whole, 10_000)
+	o.mux.Handle("/slow", h)
+	o.mux.HandleFunc("/fast", file(whole))
+	var slow []*upload
+	for _, tenant := range []*bench{b.as("second"), b.as("third")} {
+		for range slots / 2 {
+			slow = append(slow, tenant.fetch(t, o.URL+"/slow"))
+		}
+	}
+	b.runImports()
+	for range slots {
+		wait(t, "a slow file", h.begun)
+	}
+	b.fetch(t, o.URL+"/fast").wantFetched(t, whole)
+	wait(t, "the end of one that was interrupted", h.left)
+	close(h.release)
+	for _, u := range slow {
+		u.wantFetched(t, whole)
+	}
+	if all := o.seen("/slow"); len(all) != slots+1 || all[slots].Header.Get("Range") != "bytes=10000-" {
+		t.Errorf("%d requests; the last one has the headers %v; want one to go on where it was", len(all), all[len(all)-1].Header)
 	}
 }
 
