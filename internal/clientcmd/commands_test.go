@@ -125,6 +125,27 @@ func TestSpacesBetweenNamesDoNotCount(t *testing.T) {
 	}
 }
 
+// The address of a server may have a password for the proxy in front of it.
+func TestNoMessageShowsThePasswordOfTheServer(t *testing.T) {
+	t.Parallel()
+	env, _ := at(io.Discard)
+	for _, server := range []string{"http://spool:hunter2@127.0.0.1:1", "spool:hunter2@127.0.0.1", "http://spool:hun/ter2@127.0.0.1"} {
+		c := &Connection{Server: server, APIKey: "key"}
+		var said []string
+		api, err := c.client(env, 0)
+		if err == nil {
+			_, err = api.Report(t.Context(), someID)
+			said = append(said, c.explain(err), c.server())
+		}
+		if err == nil {
+			t.Fatalf("%s answers", server)
+		}
+		if text := strings.Join(append(said, c.explain(err)), "\n"); strings.Contains(text, "ter2") || strings.Contains(text, "hun") {
+			t.Errorf("of %s it says:\n%s", server, text)
+		}
+	}
+}
+
 // writeOnly is a server for a key that may not read.
 func writeOnly(t *testing.T) Connection {
 	t.Helper()
