@@ -27,7 +27,7 @@ const (
 	// clientHeads is how many bytes the heads of a client's requests may take while few are left, and allHeads
 	// is the sum for all clients. A head counts until its request is answered.
 	clientHeads = 512 << 10
-	allHeads    = 32 << 20
+	allHeads    = 16 << 20
 )
 
 // Listener accepts the connections of clients, and closes those that are too many. The Server's ConnState must be State.
