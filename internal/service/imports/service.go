@@ -30,7 +30,7 @@ type Outcome string
 const (
 	OutcomeCompleted Outcome = "completed"
 	OutcomeRetry     Outcome = "retry"  // a try broke off, and another one follows
-	OutcomeWaiting   Outcome = "wait"   // trouble of our own
+	OutcomeWaiting   Outcome = "wait"   // trouble of our own, or another tenant got the place
 	OutcomeFailed    Outcome = "failed" // for good
 )
 
