@@ -77,14 +77,6 @@ func (t *Turn) Memory(ctx context.Context, n int64) error {
 	}))
 }
 
-// TryMemory is Memory without waiting, for clients without a key. It reports whether there was enough.
-func (t *Turn) TryMemory(n int64) bool {
-	if t == nil {
-		return true
-	}
-	return t.hold(t.limits.clientMemory.TryAcquire(t.by, n)) == nil
-}
-
 // File waits until the client may open one more file, which it does until End.
 func (t *Turn) File(ctx context.Context) error {
 	if t == nil {

@@ -142,9 +142,9 @@ func TestDocumentsCountForTheirReader(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.Must(open(alice, "master.m3u8"))
 
-		_, reader := inTurn(t, l, mallory)
+		ctx, reader := inTurn(t, l, mallory)
 		for n := int64(1 << 20); n > 0; n /= 2 { // to the last byte
-			for reader.TryMemory(n) {
+			for reader.Memory(ctx, n) == nil {
 			}
 		}
 		servicetest.WantCode(t, open(mallory, "master.m3u8"), video.RateLimited, "rate_limited")
