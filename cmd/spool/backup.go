@@ -28,11 +28,13 @@ type backupCommand struct {
 }
 
 func (backupCommand) Help() string {
-	return `Writes the database and all videos into one file, or into a folder that keeps
-each video once, while the service runs. The file gets its name when it is complete.
-Exit code 3: the backup is complete, but objects were lost before, other backups in
-the folder are damaged or cannot be read, or the database could not take the note
-that it was made.
+	return `Writes the database and all videos into a file or a folder, while the service runs.
+A folder keeps several backups, and each video once. A file gets its name when it is
+complete.
+
+Exit code 3: this backup is complete, but something else is wrong. Files of videos
+were missing before, other backups in the folder are damaged or cannot be read, or
+the database could not note that the backup was made.
 
     spool backup /backup/spool.tar
     spool backup /backup/spool/ --keep=14

@@ -46,7 +46,7 @@ type Config struct {
 	AdminListen       string             `placeholder:"HOST:PORT" help:"Another address, for operators: profiles (pprof), metrics and health. It needs no key. Empty: none."`
 	BaseURL           string             `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
 	CDNURL            string             `name:"cdn-url" placeholder:"URL" help:"Start of all playback URLs, such as https://cdn.example.com: a CDN whose origin is this server. Empty: playback URLs start like all others."`
-	CDNPurgeURL       string             `name:"cdn-purge-url" placeholder:"URL" help:"Where Spool tells the CDN what to remove when a video, a resolution or captions are deleted."`
+	CDNPurgeURL       string             `name:"cdn-purge-url" placeholder:"URL" help:"URL at which Spool tells the CDN which files to remove, after a video, a resolution or captions were deleted."`
 	CDNPurgeToken     string             `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token of these requests (Authorization: Bearer). Prefer --cdn-purge-token-file."`
 	CDNPurgeTokenFile string             `name:"cdn-purge-token-file" placeholder:"FILE" help:"File that contains this token."`
 	TrustedProxies    []settings.Network `placeholder:"NET" help:"Networks of the reverse proxies whose X-Forwarded-* headers are trusted."`
@@ -65,13 +65,13 @@ type Config struct {
 	MaxUploadBytes    settings.ByteSize  `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted in one request, such as 5GiB or 500MB."`
 	ResumableURLTTL   time.Duration      `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long the URL of a resumable upload is valid, 60s to 168h."`
 	MaxResumableBytes settings.ByteSize  `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
-	MinFree           settings.ByteSize  `default:"16MiB" placeholder:"SIZE" help:"Disk space that stays free for the database. With less, creates and uploads get 507 and tasks wait; deletions work."`
+	MinFree           settings.ByteSize  `default:"16MiB" placeholder:"SIZE" help:"Disk space that stays free for the database. With less, new videos and uploads get 507, and tasks wait. Deleting still works."`
 	MaxSignedLife     time.Duration      `default:"8760h" placeholder:"DURATION" help:"Longest lifetime of a signed playback URL, 1m to 8760h. A client that asks for more gets this lifetime."`
-	AbandonedAfter    time.Duration      `default:"24h" placeholder:"DURATION" help:"An unfinished upload is abandoned this long after its upload URL expired: its data is removed, and the video fails. The video is removed after seven times as long, at least a day."`
+	AbandonedAfter    time.Duration      `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned: its data is removed, and the video fails. The video itself is removed after seven times as long, at least a day."`
 	KeepSource        bool               `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
 	Upscale           bool               `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
 	Resolutions       []string           `name:"default-resolutions" default:"1080p,720p,480p" placeholder:"NAME" help:"Resolutions that the console and spool upload ask for unless a person chooses others. An import that names none gets them, too."`
-	MaxResolution     string             `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. A larger one gives this size."`
+	MaxResolution     string             `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones get this size."`
 	MaxUpscale        float64            `default:"2" placeholder:"N" help:"How many times its own size a video may be enlarged, at least 1. 1 forbids enlarging."`
 	Quality           string             `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
 	AdaptQuality      bool               `default:"true" negatable:"" help:"Choose the CRF of each video so that all look equally good: simple pictures get smaller files. It takes a trial of a few frames."`
@@ -80,12 +80,12 @@ type Config struct {
 	Pictures          bool               `default:"true" negatable:"" help:"Make a storyboard, a preview, and smaller AVIF and WebP pictures of each video."`
 	MeasureQuality    bool               `default:"true" negatable:"" help:"Compare a few frames of each finished video with its source, for the report."`
 	Workers           int                `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0: one per core."`
-	FFmpegNice        int                `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"Niceness of ffmpeg, from 0 to 19 as in nice(1): how far it yields to other processes, such as Spool's server, when all cores are busy."`
+	FFmpegNice        int                `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"Niceness of ffmpeg, from 0 to 19 as in nice(1). The higher it is, the more of a busy CPU other processes get, such as Spool's server."`
 	Sandbox           string             `default:"on" placeholder:"MODE" help:"on confines ffmpeg: it can read one file and write to one folder, without network. Use off only if the kernel does not support this."`
 	FFmpeg            string             `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
 	FFprobe           string             `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
 	Grace             time.Duration      `default:"20s" placeholder:"DURATION" help:"How long a shutdown may take."`
-	Drain             time.Duration      `default:"0s" placeholder:"DURATION" help:"How long, at the beginning of a shutdown, requests are still answered while /readyz returns 503, for load balancers that notice slowly. It is part of grace."`
+	Drain             time.Duration      `default:"0s" placeholder:"DURATION" help:"How long a shutdown still answers requests while /readyz returns 503, for load balancers that notice slowly. It is part of grace."`
 	LogFormat         string             `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
 	LogLevel          slog.Level         `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }

@@ -24,12 +24,17 @@ type doctorCommand struct {
 }
 
 func (doctorCommand) Help() string {
-	return `Looks at this machine with the settings of spool serve, and says what would keep the
-service from working well, and what to do about it: ffmpeg, the sandbox, limits of the
-system, the disk and its speed, the database and its rights, the storage (a probe is
-written, read and deleted), clocks, whether base_url leads to the service and lets large
-files and events through, and whether the addresses of webhooks can be reached (with a
-HEAD request; no event is sent). It changes nothing, and may run beside the service.
+	return `Checks this machine with the settings of spool serve, and says what to fix:
+
+    ffmpeg, the sandbox, and the limits of the system
+    the disk and its speed
+    the database and its rights
+    the storage: it writes, reads and deletes a small object
+    clocks
+    base_url: it must lead to the service, and let large files and events through
+    addresses of webhooks: they get a HEAD request, and no event
+
+It changes nothing, and may run beside the service.
 
     spool doctor
     spool doctor --data-dir=/var/lib/spool --base-url=https://video.example.com

@@ -27,8 +27,8 @@ type migrateCommand struct {
 func (migrateCommand) Help() string {
 	return `Copies everything into another database and storage: from SQLite and a disk to
 PostgreSQL and S3, or back. Stop the service first. Every file is read back and
-compared, and rows are counted. The old database and storage stay as they are. A
-migration that was interrupted goes on with the same command.
+compared, and rows are counted. The old database and storage stay as they are. If it
+was interrupted, run the same command again: it continues.
 
     spool migrate --to=new.toml
     spool migrate --data-dir=/var/lib/spool --to=/etc/spool-new.toml --json

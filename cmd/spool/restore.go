@@ -24,8 +24,8 @@ type restoreCommand struct {
 }
 
 func (restoreCommand) Help() string {
-	return `Makes the data directory, or fills an empty PostgreSQL database and an empty prefix
-of a bucket. A restore that was interrupted is begun again with the same command.
+	return `Restores into a new data directory, or into an empty PostgreSQL database and an empty
+prefix of a bucket. If it was interrupted, run the same command again: it starts over.
 Webhooks are disabled in the copy, unless --keep-webhooks is given.
 
     spool restore /backup/spool.tar --data-dir=/var/lib/spool

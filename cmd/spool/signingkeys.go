@@ -111,10 +111,9 @@ type revokeSigningKey struct {
 }
 
 func (revokeSigningKey) Help() string {
-	return `For a key that others may have seen. To replace a key without breaking URLs, use
-rotate instead. Spool cannot know how many URLs stop working: it keeps no list of
-the URLs that it signed. The key that signs now is revoked only with --yes; a new
-one is created first.
+	return `Use this for a key that others may have seen. All URLs that it signed stop working;
+Spool keeps no list of them. To replace a key without breaking URLs, use rotate. The
+newest key, which signs now, is revoked only with --yes; a new one is created first.
 
     spool signing-keys revoke 9cc473c7
     spool signing-keys revoke 9cc473c7 --yes

@@ -65,7 +65,7 @@ type setTenant struct {
 }
 
 func (setTenant) Help() string {
-	return `Limits that are not named stay as they are.
+	return `Limits that you leave out stay as they are.
 
     spool tenants set acme --max-videos=1000 --max-bytes=500GiB
     spool tenants set acme --max-minutes-per-day=600 --max-in-work=5

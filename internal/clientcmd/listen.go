@@ -27,9 +27,9 @@ type WebhookListen struct {
 
 // Help is shown by --help.
 func (WebhookListen) Help() string {
-	return `Creates a webhook that exists while this command runs, fetches its events, prints them, and
-forwards them to your program, signed as the server signs them. The secret is printed first. Ctrl-C ends
-the command and removes the webhook. An event is one line; --json prints all of it.
+	return `Prints each event on a line; --json prints it whole. With --forward, your program gets
+the events too, signed as the server signs them. The secret is printed first. For this
+the command creates a webhook, which it removes when you press Ctrl-C.
 
     spool webhooks listen
     spool webhooks listen --json

@@ -34,17 +34,15 @@ type Upload struct {
 func (Upload) Help() string {
 	return `Uploads files and prints, for each, its ID, its status and where to watch it.
 
-An upload that was stopped (Ctrl-C, a lost connection, a crash, a restart of the
-server) goes on where it was: run the same command again, within 24 hours. The
-server keeps what it has received; a file in $XDG_STATE_HOME/spool/uploads (default:
-~/.local/state/spool/uploads) remembers which upload it was. Short interruptions of
-the connection need nothing from you.
+If an upload was stopped, by Ctrl-C, a crash or a lost connection, run the same command
+again within 24 hours: it continues. The server keeps what it has received. A file in
+$XDG_STATE_HOME/spool/uploads (default: ~/.local/state/spool/uploads) remembers the
+upload. After a short interruption, the upload continues by itself.
 
-Instead of a file you can name a URL (https://…): the server fetches it itself, and
-nothing passes through your machine.
+Instead of a file you can name a URL (https://…). The server then fetches the file.
 
-On a terminal, bars show the progress of upload and encoding. Elsewhere there is
-a line for each step on standard error, and the results on standard output.
+On a terminal, bars show the progress of upload and encoding. In a script, standard
+error gets a line for each step, and standard output gets the results.
 
 Examples:
 
@@ -54,8 +52,8 @@ Examples:
     spool upload https://example.com/film.mp4 --wait
     spool upload film.mov --json
 
-Exit codes: 0 everything was done, 1 nothing was, 2 the command line is wrong,
-3 some files were done and some were not.
+Exit codes: 0 all files were uploaded, 1 none was, 2 the command line is wrong,
+3 some were.
 `
 }
 

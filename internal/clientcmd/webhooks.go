@@ -168,12 +168,12 @@ type WebhookSet struct {
 	URL         *string   `name:"url" placeholder:"URL" help:"Where events are sent."`
 	Events      *[]string `placeholder:"TYPE" help:"Only these events; all means all."`
 	Description *string   `placeholder:"TEXT" help:"A note for people."`
-	Enabled     *bool     `negatable:"" help:"Whether events are sent. --no-enabled fails what was still to be delivered."`
+	Enabled     *bool     `negatable:"" help:"Send events. --no-enabled stops that, and fails the deliveries that still wait."`
 }
 
 // Help is shown by --help.
 func (WebhookSet) Help() string {
-	return `What is not named stays as it is.
+	return `Options that you leave out stay as they are.
 
     spool webhooks set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --events=all
     spool webhooks set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --no-enabled
@@ -251,7 +251,7 @@ type WebhookRotateSecret struct {
 
 // Help is shown by --help.
 func (WebhookRotateSecret) Help() string {
-	return `Prints the new secret. The former one signs too for 24 hours.
+	return `Prints the new secret. For 24 hours, messages are signed with both secrets.
 
     spool webhooks rotate-secret 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e
 `
@@ -282,7 +282,7 @@ type WebhookTest struct {
 
 // Help is shown by --help.
 func (WebhookTest) Help() string {
-	return `The event is of the type webhook.test, and is sent whatever events the webhook has asked for.
+	return `The event has the type webhook.test. A webhook gets it whatever events it asked for.
 
     spool webhooks test 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e
 `
@@ -367,7 +367,7 @@ type WebhookReplay struct {
 
 // Help is shown by --help.
 func (WebhookReplay) Help() string {
-	return `A replayed event keeps its webhook-id.
+	return `An event that is sent again keeps its webhook-id.
 
     spool webhooks replay 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e
 `
