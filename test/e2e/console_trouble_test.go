@@ -215,7 +215,7 @@ func (c *console) wantLeftOut() {
 	c.click("#open-upload", "Upload")
 	c.choose("#files", paths...)
 	c.waitText("#left-out", "5 files were left out")
-	for _, want := range []string{"and this server accepts files of up to", "empty.mp4 is empty.", "notes.txt is no video but text.", "photo.mp4 is no video but a picture.", "folder.zip is no video but an archive"} {
+	for _, want := range []string{"and this server accepts files of up to", "empty.mp4 is empty.", "notes.txt is text, not a video.", "photo.mp4 is a picture, not a video.", "folder.zip is an archive or a document, not a video."} {
 		c.waitText("#left-out", want)
 	}
 	c.look("left-out")

@@ -108,6 +108,7 @@ function show(to) {
   if (to.page === "library" || to.page === "system" && !isOperator()) return showLibrary(to.query, previous);
   home.library.stop();
   home.shown = false;
+  home.dock.fold();
   page = to.page === "settings" ? new SettingsPage(() => forget.click()) : to.page === "system" ? new SystemPage(showOutdated) : new VideoPage(to.id, {
     showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
   });

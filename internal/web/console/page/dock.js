@@ -102,6 +102,13 @@ export class Dock {
     this.#show();
   }
 
+  // fold makes room for another page when nothing is being uploaded any more.
+  fold() {
+    if (this.#items.size === 0 || [...this.#items].some((item) => !item.over)) return;
+    this.#open = false;
+    this.#show();
+  }
+
   async #pump() {
     if (this.#running >= atOnce || this.#queue.length === 0) return;
     this.#running++;

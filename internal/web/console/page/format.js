@@ -22,7 +22,7 @@ export function statusOf(video) {
 
 // place says how many of the tenant's videos are converted before a waiting one.
 export function place(video) {
-  return video.videosAhead > 0 ? `after ${plural(video.videosAhead, "other")} of yours` : "";
+  return video.videosAhead > 0 ? `after ${video.videosAhead.toLocaleString()} of your videos` : "";
 }
 
 // stem returns a file name without its extension, which is the title that the server makes of it.

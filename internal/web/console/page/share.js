@@ -64,7 +64,7 @@ export class Share {
     try {
       const video = await request("GET", `video/${this.#id}?expiresIn=${seconds}`);
       this.#showRows(video);
-      setText(this.#until, `Until ${dateTime(Date.now() + seconds * 1000)}, unless the server allows less. Anyone who has such an address can watch.`);
+      setText(this.#until, `Until ${dateTime(Date.now() + seconds * 1000)}, unless the server allows less. Until then, anyone who has such a link can watch.`);
     } catch (error) {
       if (error.status !== 401) this.#problem.replaceChildren(problemBox(error, button("Try again", () => this.#sign())));
     }

@@ -26,7 +26,7 @@ export async function refusal(file, largest) {
   }
   const text = String.fromCharCode(...head);
   const found = kinds.find(([, begins]) => begins.test(text))?.[0] ?? (isText(head) ? "text" : "");
-  return found && `is no video but ${found}`;
+  return found && `is ${found}, not a video`;
 }
 
 // isText reports whether bytes are text: no control characters but tabs and line ends.

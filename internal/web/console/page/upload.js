@@ -133,7 +133,7 @@ export class UploadForm {
       this.#showChosen();
     };
     return el("li", {},
-      el("div", { class: "line" }, el("span", { class: "name", dir: "auto" }, file.name), el("span", { class: "fine" }, bytes(file.size)),
+      el("div", { class: "line" }, el("span", { class: "name", dir: "auto", title: file.name }, file.name), el("span", { class: "fine" }, bytes(file.size)),
         button(icon("close"), remove, { class: "quiet round", "aria-label": `Remove ${file.name}` })),
       saved ? el("p", { class: "fine continues" }, `Continues the upload that was interrupted at ${percent(saved.sent / Math.max(1, file.size))}.`) : el("label", { class: "titling" }, el("span", { class: "fine" }, "Title", el("span", { class: "unseen" }, ` of ${file.name}`)), item.title));
   }
