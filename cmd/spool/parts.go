@@ -83,7 +83,7 @@ func (p *parts) openDatabase(ctx context.Context, c *Config, log *slog.Logger, a
 	}
 	p.closes = append(p.closes, p.store.Close)
 	if newer := p.store.Newer(); len(newer) > 0 {
-		log.Warn("the database was changed by a newer Spool; this one goes on with what it knows", "migrations", newer)
+		log.Warn("the database was changed by a newer Spool; this one uses only what it knows", "migrations", newer)
 	}
 	if c.DatabaseURL != "" {
 		p.queue, err = river.Open(ctx, p.store, river.Options{Log: log, Heartbeat: heartbeat(), About: about})

@@ -109,7 +109,7 @@ func (p *process) logStart(log *slog.Logger) {
 		log.Warn("there are no such settings; spool serve --help lists them", "variables", names)
 	}
 	if p.settings.User == 0 {
-		log.Warn("running as root, which nothing here needs; run Spool as a user of its own")
+		log.Warn("running as root, which Spool does not need; run it as a user of its own")
 	}
 }
 

@@ -99,7 +99,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	if moved, err := marker.Moved(ctx); err != nil {
 		return err
 	} else if moved {
-		log.Warn("this database was at another place when it used this storage last. After a move or an upgrade of PostgreSQL that is to be expected, once. " +
+		log.Warn("this database has moved since it last used this storage. After a move or an upgrade of PostgreSQL that is expected, once. " +
 			"If it is a copy and the original is still in use, stop this process now: each deletes the files of the other. Give the copy a storage_url of its own, with a copy of the files (docs/database.md)")
 	}
 	return marker.Write(ctx)

@@ -75,7 +75,7 @@ func TestServeLogsItsSettingsAndRoot(t *testing.T) {
 	}{
 		{"", 1000, ""},
 		{"/etc/spool.toml", 1000, `level=INFO msg="settings read" file=/etc/spool.toml`},
-		{"", 0, `level=WARN msg="running as root, which nothing here needs; run Spool as a user of its own"`},
+		{"", 0, `level=WARN msg="running as root, which Spool does not need; run it as a user of its own"`},
 	} {
 		var log bytes.Buffer
 		p := &process{settings: settings.Settings{Path: tt.path, User: tt.user}}

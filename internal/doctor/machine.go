@@ -86,7 +86,7 @@ func sandboxFix(err error) string {
 
 func (d *doctor) checkLimits(context.Context) {
 	if os.Geteuid() == 0 {
-		d.warn("run Spool as a user of its own", "this is root, which nothing here needs")
+		d.warn("run Spool as a user of its own", "this is root, which Spool does not need")
 	}
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err == nil && files.Cur < minOpenFiles {

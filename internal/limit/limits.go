@@ -64,10 +64,10 @@ func acquire(ctx context.Context, take func(context.Context) (func(), error)) (r
 	switch {
 	case errors.Is(err, ErrShare):
 		return nil, &video.Error{Kind: video.RateLimited, Code: "rate_limited", RetryAfter: Patience,
-			Msg: "Too many costly requests of yours are in work, or wait for you to read their answers. Try again later."}
+			Msg: "Too many of your costly requests are running, or you have not read their answers yet. Try again later."}
 	case err != nil:
 		return nil, &video.Error{Kind: video.Unavailable, Code: "overloaded", RetryAfter: Patience,
-			Msg: "The server has as much to do as it can. Try again later."}
+			Msg: "The server is busy. Try again later."}
 	}
 	return release, nil
 }

@@ -20,7 +20,7 @@ func Admit(head []byte) error {
 		what = resemblances[class]
 	}
 	if what == "" || len(head) == 0 {
-		return video.Failf(video.NotAVideo, "The file does not begin like any video format that is known here.")
+		return video.Failf(video.NotAVideo, "The file does not begin like any video format that Spool knows.")
 	}
 	return video.Failf(video.NotAVideo, "The file is not a video: it begins like %s.", what)
 }

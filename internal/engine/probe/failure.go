@@ -20,7 +20,7 @@ var codecRefused = regexp.MustCompile(`Codec \(([\w.-]{1,32})\) not on whitelist
 // file is to blame.
 func explainProbe(err error, stderr, source string) error {
 	if errors.Is(err, ffmpeg.ErrMemory) {
-		return video.Failf(video.LimitMemory, "Looking into this file needs more memory than a video may take.")
+		return video.Failf(video.LimitMemory, "Reading this file takes more memory than a video may use.")
 	}
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 		return ours
@@ -36,7 +36,7 @@ func explainProbe(err error, stderr, source string) error {
 	case says("moov atom not found"):
 		return video.Failf(video.Truncated, "The file ends before its index: the recording or the upload was cut off.")
 	case says("Format not on whitelist"), says("Invalid argument"):
-		return video.Failf(video.NotAVideo, "The file is not a video in a format that is accepted here.")
+		return video.Failf(video.NotAVideo, "The file is not a video in a format that Spool accepts.")
 	case len(refused) > 0:
 		return unsupported(refused[0])
 	}

@@ -72,7 +72,7 @@ func (k *Keys) CreateOwn(ctx context.Context, by Actor, d KeyDraft) (secret stri
 		err = invalidKey()
 	case err == nil && !inserted:
 		err = &video.Error{Kind: video.Conflict, Code: "too_many_keys",
-			Msg: fmt.Sprintf("There are %d keys that were made over the API, and no more are allowed; revoke one first.", MaxMadeKeys)}
+			Msg: fmt.Sprintf("You have made %d keys over the API, the most that are allowed. Revoke one first.", MaxMadeKeys)}
 	}
 	if err != nil {
 		return "", Key{}, err

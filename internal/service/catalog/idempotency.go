@@ -53,7 +53,7 @@ func (c *Catalog) insertOnce(ctx context.Context, tx *store.Tx, v video.Video, s
 	}
 	if claimed.digest != record.digest {
 		return video.Video{}, &video.Error{Kind: video.Conflict, Code: "idempotency_conflict",
-			Msg: "An earlier request with this Idempotency-Key asked for something else; use a key of its own for each video."}
+			Msg: "An earlier request with this Idempotency-Key asked for something else. Use another key for each video."}
 	}
 	// A resumable upload may have longer already.
 	if earlier.Status == video.PendingUpload && earlier.UploadExpiresAt.Before(v.UploadExpiresAt) {

@@ -222,7 +222,7 @@ func TestTheAddressIsNotLogged(t *testing.T) {
 			b.Must(b.DeleteVideo(t.Context(), b.By, b.Create(video.Draft{IsPublic: true}).Video.ID))
 			e.wait(t, cdn.OutcomeRetry, 1)
 			b.Must(b.Queue.Stop(t.Context()))
-			if text := log.String(); strings.Contains(text, "secret") || !strings.Contains(text, "told again") {
+			if text := log.String(); strings.Contains(text, "secret") || !strings.Contains(text, "tries again") {
 				t.Errorf("the log says %q", text)
 			}
 		})

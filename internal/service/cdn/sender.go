@@ -94,12 +94,12 @@ func (s *Sender) Handle(ctx context.Context, t queue.Task) error {
 	case ctx.Err() != nil: // a stop; the CDN may have it already, and gets it again
 		return context.Cause(ctx)
 	case age > giveUpAfter:
-		s.log.ErrorContext(ctx, "gave up telling the CDN what to forget; purge it by hand", "video", p.video, "reason", p.reason, "tries", p.tries+1, "err", err)
+		s.log.ErrorContext(ctx, "gave up telling the CDN what to remove; purge it by hand", "video", p.video, "reason", p.reason, "tries", p.tries+1, "err", err)
 		return s.finish(ctx, p, OutcomeFailed)
 	}
 	s.tried(OutcomeRetry)
 	pause := retryPause(p.tries + 1)
-	s.log.WarnContext(ctx, "the CDN could not be told what to forget; it is told again", "video", p.video, "reason", p.reason, "again", pause.String(), "err", err)
+	s.log.WarnContext(ctx, "the CDN could not be told what to remove; Spool tries again", "video", p.video, "reason", p.reason, "again", pause.String(), "err", err)
 	if err := s.store.InTx(ctx, func(tx *store.Tx) error { return countTry(ctx, tx, p.id) }); err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func (f *fetch) checkResponse(res *http.Response, offset int64) error {
 		return statusError(res, f.now())
 	}
 	if encoding := res.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return &remoteError{failure: video.Failf(video.ImportRefused, "The server sends the file compressed (Content-Encoding), although that was not asked for."), final: true, err: errCompressed}
+		return &remoteError{failure: video.Failf(video.ImportRefused, "The server sends the file compressed (Content-Encoding), which Spool did not ask for."), final: true, err: errCompressed}
 	}
 	return nil
 }

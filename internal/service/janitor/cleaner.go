@@ -148,7 +148,7 @@ func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (
 // ExpireUploads fails the videos whose upload was not completed in time, and removes what was uploaded.
 // It returns how many there were.
 func (c *Cleaner) ExpireUploads(ctx context.Context) (int, error) {
-	f := video.Failf(video.UploadExpired, "No upload was completed before the address expired.")
+	f := video.Failf(video.UploadExpired, "No upload was completed before the upload URL expired.")
 	count := 0
 	for {
 		before := c.now().Add(-c.config.AbandonedAfter)

@@ -63,7 +63,7 @@ func (d *Deleter) removeSoon(ctx context.Context, remove func(context.Context) e
 		return err
 	case <-timer.C:
 		return &video.Error{Kind: video.Unavailable, Code: "storage_unavailable", RetryAfter: 5 * time.Second,
-			Msg: "The deletion is recorded, but not finished: the storage is slow or does not answer. Files may be there until it does; they are removed then.",
+			Msg: "The deletion is recorded, but not finished, because the storage is slow or does not answer. The files are removed as soon as it does.",
 			Err: fmt.Errorf("the storage has not removed the files within %s", d.Wait)}
 	}
 }

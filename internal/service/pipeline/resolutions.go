@@ -100,7 +100,7 @@ func (p *Passes) retryResolution(ctx context.Context, tx *store.Tx, vid video.ID
 	}
 	if v.CompletedAt.IsZero() {
 		return &video.Error{Kind: video.Conflict, Code: "upload_failed",
-			Msg: "What failed is the upload. Upload the file and complete it again, or create another video."}
+			Msg: "The upload failed. Upload the file and complete it again, or create another video."}
 	}
 	if err := p.checkSourceLocked(ctx, tx, v); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (p *Passes) checkSource(ctx context.Context, v video.Video) error {
 	gone, err := p.sourceGone(ctx, v)
 	if gone {
 		return &video.Error{Kind: video.Conflict, Code: "source_gone",
-			Msg: "The uploaded file of this video is not kept, so nothing more can be made of it. Create another video."}
+			Msg: "The uploaded file of this video was not kept, so no more resolutions can be made. Create another video."}
 	}
 	return err
 }

@@ -47,7 +47,7 @@ func (b *putBody) Read(p []byte) (int, error) {
 	switch {
 	case b.read > b.limit:
 		return 0, &video.Error{Kind: video.TooLarge, Code: "file_too_large",
-			Msg: fmt.Sprintf("The file has more than the %d bytes that are accepted.", b.limit)}
+			Msg: fmt.Sprintf("The file is larger than %d bytes, the most that this server accepts.", b.limit)}
 	case b.usage.CheckFile(b.read) != nil:
 		return 0, b.usage.CheckFile(b.read)
 	case err == io.EOF && b.valid():

@@ -25,7 +25,7 @@ func (s *Service) Complete(ctx context.Context, by auth.Actor, id video.ID) (vid
 	}
 	if v.Imported {
 		return video.Video{}, &video.Error{Kind: video.Conflict, Code: "import_unfinished",
-			Msg: "The file of this video is fetched from its sourceUrl, and completed by itself. If that has failed, POST /api/video/{id}/import tries again."}
+			Msg: "Spool fetches the file of this video from its sourceUrl and completes it by itself. If that failed, try again with POST /api/video/{id}/import."}
 	}
 	accepted, err := s.acceptStable(ctx, v, nil)
 	if f, ok := errors.AsType[*video.Failure](err); ok {

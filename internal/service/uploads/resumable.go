@@ -51,7 +51,7 @@ func (b *lateBody) Read(p []byte) (int, error) {
 	n, err := b.src.Read(p)
 	if b.now().After(b.end) {
 		return 0, &video.Error{Kind: video.Forbidden, Code: "url_expired",
-			Msg: "The upload URL expired long before the upload ended, and the upload was given up; create a new video."}
+			Msg: "The upload URL expired long before the upload ended, so the upload was removed. Create a new video."}
 	}
 	return n, err
 }
@@ -74,7 +74,7 @@ func (s *Service) OpenResumable(ctx context.Context, token string, id video.ID) 
 		return Resumable{}, err
 	}
 	if v.Failure != nil && v.Failure.Code == video.UploadExpired {
-		return Resumable{}, &video.Error{Kind: video.Forbidden, Code: "url_expired", Msg: "This upload was given up because nothing came; create a new video."}
+		return Resumable{}, &video.Error{Kind: video.Forbidden, Code: "url_expired", Msg: "This upload was removed because nothing came for too long. Create a new video."}
 	}
 	usage, err := s.usageWithout(ctx, v)
 	if err != nil {

@@ -48,7 +48,7 @@ func (s *slots) enter(v video.Video) (leave func(), err error) {
 		release, err := s.byTenant.TryAcquire(v.Tenant, 1)
 		if err != nil {
 			return nil, &video.Error{Kind: video.RateLimited, Code: "rate_limited", RetryAfter: retrySlot,
-				Msg: fmt.Sprintf("%d files of yours are being uploaded, as many as are accepted at a time. Try again when one of them is done.", s.most)}
+				Msg: fmt.Sprintf("You are uploading %d files, the most that this server accepts at a time. Try again when one is done.", s.most)}
 		}
 		own = &slot{release: release}
 		s.running[v.ID] = own

@@ -35,7 +35,7 @@ func (s *Service) Fetch(ctx context.Context, by auth.Actor, id string, limit int
 		return nil, err
 	}
 	if !h.Pull {
-		return nil, &video.Error{Kind: video.Conflict, Code: "webhook_has_url", Msg: "The events of this webhook are sent to its URL; only those of one without can be fetched."}
+		return nil, &video.Error{Kind: video.Conflict, Code: "webhook_has_url", Msg: "This webhook has a URL, and its events are sent there. Only events of a webhook without a URL can be fetched."}
 	}
 	now := s.now()
 	var claimed []deliveryRow

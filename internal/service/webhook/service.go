@@ -147,7 +147,7 @@ func (s *Service) Create(ctx context.Context, by auth.Actor, d Draft) (Webhook, 
 	inserted, err := s.rows.insert(ctx, h, secret, MaxPerTenant)
 	if err == nil && !inserted {
 		err = &video.Error{Kind: video.Conflict, Code: "too_many_webhooks",
-			Msg: fmt.Sprintf("There are %d webhooks, and no more are allowed; delete one first.", MaxPerTenant)}
+			Msg: fmt.Sprintf("You have %d webhooks, the most that are allowed. Delete one first.", MaxPerTenant)}
 	}
 	return h, secret, err
 }
@@ -308,7 +308,7 @@ func (s *Service) Test(ctx context.Context, by auth.Actor, id string) (event str
 	sent, err := s.rows.sendEvent(ctx, by.Tenant, id, e, maxOpenForTest)
 	if err == nil && !sent {
 		err = &video.Error{Kind: video.RateLimited, Code: "rate_limited", RetryAfter: time.Minute,
-			Msg: fmt.Sprintf("%d events of this webhook wait for their delivery already; a test would come after them.", maxOpenForTest)}
+			Msg: fmt.Sprintf("%d events still wait for their delivery to this webhook. A test event would come after them.", maxOpenForTest)}
 	}
 	return e.ID, err
 }

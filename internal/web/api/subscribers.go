@@ -127,10 +127,10 @@ func (s *subscribers) addToken(by limit.Principal, token string, of video.Tenant
 func tooManyStreams(err error) error {
 	if errors.Is(err, limit.ErrShare) {
 		return &video.Error{Kind: video.RateLimited, Code: "rate_limited",
-			Msg: "You have as many event streams open as you may. Close some, or read the states of the videos.", RetryAfter: 15 * time.Second}
+			Msg: "You have too many event streams open. Close some, or read the videos instead.", RetryAfter: 15 * time.Second}
 	}
 	return &video.Error{Kind: video.Unavailable, Code: "too_many_streams",
-		Msg: "The server follows as many videos as it can. Read the state of the video, or try again later.", RetryAfter: 15 * time.Second}
+		Msg: "The server has too many event streams open. Read the video instead, or try again later.", RetryAfter: 15 * time.Second}
 }
 
 // insert adds a stream that has its place.

@@ -35,7 +35,7 @@ func serve(w http.ResponseWriter, r *http.Request, object playback.Content) {
 		w.Header().Set("Content-Range", fmt.Sprintf("bytes */%d", size))
 		problem.Write(w, r, kind.refusal(size))
 	case http.StatusPreconditionFailed:
-		problem.Write(w, r, &video.Error{Kind: video.PreconditionFailed, Code: "precondition_failed", Msg: "The file is not the one that the request's conditions name."})
+		problem.Write(w, r, &video.Error{Kind: video.PreconditionFailed, Code: "precondition_failed", Msg: "The file is another one than the conditions of the request name. It may have changed."})
 	}
 }
 
@@ -126,7 +126,7 @@ func (k rangeKind) refusal(size int64) error {
 	if k == several {
 		return &video.Error{Kind: video.RangeUnsatisfiable, Code: "multiple_ranges_unsupported", Msg: "Ask for one range at a time."}
 	}
-	return &video.Error{Kind: video.RangeUnsatisfiable, Code: "range_not_satisfiable", Msg: fmt.Sprintf("The file has %d bytes; the range asked for lies outside of it.", size)}
+	return &video.Error{Kind: video.RangeUnsatisfiable, Code: "range_not_satisfiable", Msg: fmt.Sprintf("The file has %d bytes, and the range lies outside of it.", size)}
 }
 
 // refusalFilter suppresses the error responses (412, 416 and 500) of http.ServeContent, so

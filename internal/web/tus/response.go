@@ -73,16 +73,16 @@ func (w *response) problem(own error) error {
 // interrupted is a conflict because clients react to one by asking for the offset
 // and resuming from there.
 var interrupted = video.Error{Kind: video.Conflict, Code: "upload_interrupted",
-	Msg: "The request broke off, or another one for this upload came. Ask for the offset with HEAD and continue from there."}
+	Msg: "The request broke off, or another one for this upload came. Get the offset with HEAD and continue from there."}
 
 // tusdErrors replaces errors of tusd, by its codes, with our own.
 var tusdErrors = map[string]video.Error{
 	handler.ErrUnsupportedVersion.ErrorCode: {Kind: video.PreconditionFailed, Code: "tus_version_unsupported", Msg: "Send the header Tus-Resumable: 1.0.0."},
 	handler.ErrInvalidContentType.ErrorCode: {Kind: video.UnsupportedMedia, Code: "unsupported_media_type", Msg: "Send the header Content-Type: application/offset+octet-stream."},
-	handler.ErrNotFound.ErrorCode:           {Kind: video.NotFound, Code: "upload_not_found", Msg: "No upload was begun at this address; begin one with POST."},
-	handler.ErrMismatchOffset.ErrorCode:     {Kind: video.Conflict, Code: "offset_mismatch", Msg: "The upload is at another offset. Ask for it with HEAD."},
-	handler.ErrMaxSizeExceeded.ErrorCode:    {Kind: video.TooLarge, Code: "file_too_large", Msg: "The file is larger than is accepted."},
-	handler.ErrSizeExceeded.ErrorCode:       {Kind: video.TooLarge, Code: "file_too_large", Msg: "This is more than was announced with Upload-Length, or than is accepted."},
+	handler.ErrNotFound.ErrorCode:           {Kind: video.NotFound, Code: "upload_not_found", Msg: "There is no upload at this address. Create one with POST."},
+	handler.ErrMismatchOffset.ErrorCode:     {Kind: video.Conflict, Code: "offset_mismatch", Msg: "The upload continues at another offset. Get it with HEAD."},
+	handler.ErrMaxSizeExceeded.ErrorCode:    {Kind: video.TooLarge, Code: "file_too_large", Msg: "The file is larger than this server accepts."},
+	handler.ErrSizeExceeded.ErrorCode:       {Kind: video.TooLarge, Code: "file_too_large", Msg: "The file is larger than Upload-Length said, or than this server accepts."},
 	handler.ErrUnexpectedEOF.ErrorCode:      interrupted,
 	handler.ErrReadTimeout.ErrorCode:        interrupted,
 	handler.ErrConnectionReset.ErrorCode:    interrupted,

@@ -83,8 +83,8 @@ func (s *uploadStore) checkReplaced(ctx context.Context, q *request, info handle
 		return err
 	}
 	return &video.Error{Kind: video.Conflict, Code: "upload_exists",
-		Msg: "Another file is being uploaded to this address, or was: its length differs. Each file needs a video, and an address, of its own. " +
-			"To replace the other file, send the header " + headerReplace + ": true."}
+		Msg: "This address already has an upload of another length, probably of another file. Create a video for each file. " +
+			"To replace the earlier upload, send the header " + headerReplace + ": true."}
 }
 
 // GetUpload returns the upload that the URL of the request is for.
@@ -144,7 +144,7 @@ func (u *upload) GetInfo(ctx context.Context) (handler.FileInfo, error) {
 func (u *upload) WriteChunk(ctx context.Context, offset int64, src io.Reader) (int64, error) {
 	if u.request.length > u.request.resumable.Limit-offset {
 		return 0, u.request.fail(&video.Error{Kind: video.TooLarge, Code: "file_too_large",
-			Msg: fmt.Sprintf("The file would have more than the %d bytes that are accepted.", u.request.resumable.Limit)})
+			Msg: fmt.Sprintf("The file would be larger than %d bytes, the most that this server accepts.", u.request.resumable.Limit)})
 	}
 	if err := u.request.resumable.CheckSize(offset + max(u.request.length, 0)); err != nil {
 		return 0, u.request.fail(err)

@@ -180,7 +180,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 func checkHeaders(r *http.Request, resumable uploads.Resumable) error {
 	if r.Header.Get("Upload-Concat") != "" {
 		return &video.Error{Kind: video.Invalid, Code: "concatenation_unsupported",
-			Msg: "Uploads cannot be put together from parallel ones: send the file in one upload, part by part."}
+			Msg: "Parallel uploads of one file are not supported. Send the file in one upload, part by part."}
 	}
 	length, err := strconv.ParseInt(r.Header.Get("Upload-Length"), 10, 64)
 	if err != nil {
