@@ -17,7 +17,7 @@ var accents = []struct {
 	maximum int
 }{
 	{"that of", 6},
-	{"those of", 8},
+	{"those of", 7},
 	{"nobody", 6},
 	{"whoever", 1},
 	{"there is none", 7},
