@@ -42,7 +42,7 @@ func TestConsoleFollowsAVideo(t *testing.T) {
 
 	c.show(looked)
 	c.waitText(".title .badge", "converting")
-	c.until("a second look", readyTimeout, func() bool { return c.asked(looked.ID+"/public") > 1 })
+	c.until("a second look", readyTimeout, func() bool { return c.asked(looked.ID+"?expiresIn=3600") > 1 })
 	work.release()
 	c.waitText(".title .badge", "ready")
 	if n := c.asked(looked.ID + "/events"); n != 1 {

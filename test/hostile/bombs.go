@@ -50,8 +50,8 @@ func tableBombs() []Sample {
 		{Name: "samples of no length", Ends: []string{corrupt}, Make: claim(1, track{count: 1000, sizes: make([]byte, 4000)})},
 		{Name: "a table of 4 billion sizes", Ends: []string{corrupt, truncated, limitMemory, Converted}, Make: claim(1, track{count: math.MaxUint32, sizes: be32(size)})},
 		{Name: "50,000 samples of one byte", Ends: []string{corrupt}, Make: flood(50_000)},
-		{Name: "5 million samples of one byte", Ends: []string{tooLong, limitTime}, Make: flood(5 * million)},
-		{Name: "8 tracks of 499,000 keyframes each", Ends: []string{tooLong, limitTime}, Make: func() []byte {
+		{Name: "5 million samples of one byte", Ends: []string{tooLong, limitTime}, Slow: true, Make: flood(5 * million)},
+		{Name: "8 tracks of 499,000 keyframes each", Ends: []string{tooLong, limitTime}, Slow: true, Make: func() []byte {
 			return movie(twice, slices.Repeat([]track{{width: 64, height: 64, count: 499_000, size: size, apart: apart}}, 8)...)
 		}},
 	}

@@ -21,9 +21,9 @@ const (
 	maxDepth  = 100          // of lists in lists; the decoder keeps all of them in memory
 
 	// A file may have so many packets, and one more for each so many bytes. Only pictures without any motion and
-	// silence have smaller ones, which is allowed for more than two hours. An index can list millions of packets that
+	// silence have smaller ones, which is allowed for more than an hour. An index can list millions of packets that
 	// take no space, and reading them takes minutes.
-	freePackets    = 500_000
+	freePackets    = 250_000
 	bytesPerPacket = 64
 )
 
