@@ -185,7 +185,7 @@ func (c *Config) choiceFaults() []string {
 		oneOf("log_format", c.LogFormat, []string{"auto", "text", "json"}),
 		oneOf("quality", c.Quality, video.Qualities),
 		c.codecFaults(),
-		c.resolutionFaults(),
+		eachOneOf("default_resolutions", c.Resolutions, video.Names),
 		oneOf("max_resolution", c.MaxResolution, video.Names),
 		oneOf("encoder", c.Encoder, encode.Accelerators),
 		oneOf("sandbox", c.Sandbox, []sandbox.Mode{sandbox.On, sandbox.Off}),
@@ -197,38 +197,35 @@ func (c *Config) codecFaults() []string {
 	if len(c.Codecs) == 0 {
 		return []string{`codecs is empty: it must have at least "h264".`}
 	}
-	var faults []string
-	for _, name := range c.Codecs {
-		faults = append(faults, oneOf("codecs", name, append([]video.Codec{video.H264}, video.ExtraCodecs...))...)
-	}
-	return faults
-}
-
-// resolutionFaults finds what is wrong with the default resolutions.
-func (c *Config) resolutionFaults() []string {
-	var faults []string
-	for _, name := range c.Resolutions {
-		faults = append(faults, oneOf("default_resolutions", name, video.Names)...)
-	}
-	return faults
+	return eachOneOf("codecs", c.Codecs, append([]video.Codec{video.H264}, video.ExtraCodecs...))
 }
 
 // defaultResolutions returns the resolutions that are made unless a client names others.
 func (c *Config) defaultResolutions() []video.Name {
-	var all []video.Name
-	for _, name := range c.Resolutions {
-		all = append(all, video.Name(name))
-	}
-	return video.Distinct(all)
+	return video.Distinct(named[video.Name](c.Resolutions))
 }
 
 // codecsBeside returns the codecs that are made beside H.264 unless a client says otherwise.
 func (c *Config) codecsBeside() []video.Codec {
-	var all []video.Codec
-	for _, name := range c.Codecs {
-		all = append(all, video.Codec(name))
+	return video.WithoutH264(named[video.Codec](c.Codecs))
+}
+
+// named returns the names of a list in their own type.
+func named[T ~string](list []string) []T {
+	var all []T
+	for _, name := range list {
+		all = append(all, T(name))
 	}
-	return video.WithoutH264(all)
+	return all
+}
+
+// eachOneOf returns what is wrong with a setting that lists some of some choices.
+func eachOneOf[T ~string](name string, values []string, choices []T) []string {
+	var faults []string
+	for _, value := range values {
+		faults = append(faults, oneOf(name, value, choices)...)
+	}
+	return faults
 }
 
 // oneOf returns what is wrong with a setting that names one of some choices.
