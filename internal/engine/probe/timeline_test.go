@@ -31,7 +31,7 @@ func TestManyKeyframes(t *testing.T) {
 	}
 }
 
-// The limits are those of a file, however many streams it has.
+// A file has these limits, however many streams it has.
 func TestManyStreamsShareWhatIsNoted(t *testing.T) {
 	t.Parallel()
 	const streams, frames = 8, 200_000

@@ -64,14 +64,13 @@ func (s storedLeases) hold(ctx context.Context, tx *store.Tx, l leaseRow) (bool,
 func (s storedLeases) renew(ctx context.Context, process string, ttl time.Duration) (requested map[leaseRow]bool, err error) {
 	err = s.store.InTx(ctx, func(tx *store.Tx) error {
 		requested = map[leaseRow]bool{}
-		_, err := store.Collect(ctx, tx.Queries, "renew leases", func(row *sql.Rows) (none struct{}, err error) {
+		return store.Each(ctx, tx.Queries, "renew leases", func(row *sql.Rows) (bool, error) {
 			l, wanted := leaseRow{process: process}, false
-			err = row.Scan(&l.video, &l.token, &wanted)
+			err := row.Scan(&l.video, &l.token, &wanted)
 			requested[l] = wanted
-			return none, err
+			return true, err
 		}, `UPDATE upload_lease SET ends_at = `+tx.NowSQL()+` + $1 WHERE process = $2 AND ends_at > `+tx.NowSQL()+` RETURNING video_id, token, wanted`,
 			ttl.Milliseconds(), process)
-		return err
 	})
 	return requested, err
 }
