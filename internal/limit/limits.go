@@ -29,7 +29,7 @@ const (
 	// clientMemory and allClientsMemory are the same for clients without a key. What they get is the same
 	// for everybody, so most of it is in a cache and takes less than is counted.
 	clientMemory     = 8 << 20
-	allClientsMemory = 64 << 20
+	allClientsMemory = 48 << 20
 	// clientFiles is how many files a client without a key may have open for playback while few are left.
 	clientFiles = 128
 )
