@@ -58,6 +58,7 @@ func TestConsoleFollowsAVideo(t *testing.T) {
 	if n := c.asked(told.ID + "/events"); n != 1 {
 		t.Errorf("%d streams were opened, want 1", n)
 	}
+	c.openRoom("Files")
 	eval[any](c.tab, `document.querySelector("#more").value = "360p"`)
 	c.click("#add", "Add")
 	c.waitText(".resolution strong", "360p")
@@ -69,6 +70,8 @@ func TestConsoleFollowsAVideo(t *testing.T) {
 	c.complete(cut.ID)
 	c.show(cut)
 	c.waitText(".title .badge", "failed")
+	c.waitText(".situation button", "Try again")
+	c.openRoom("Files")
 	c.click(".resolution button", "Try again")
 	c.until("another try", readyTimeout, func() bool { return c.asked("/retry") == 1 })
 	c.waitText(".title .badge", "failed")

@@ -60,8 +60,8 @@ func TestConsoleFetchesFromAURL(t *testing.T) {
 	c.click("#upload", "Fetch")
 	c.waitText(".video .badge", "being fetched")
 	c.click(".video .name", "My holiday")
-	c.waitText(".fetching", "Spool fetches the file from its address.")
-	c.wait("half of the file", `document.querySelector(".fetching progress").value > 0.4`)
+	c.waitText(".situation", "Spool fetches the file from its address.")
+	c.wait("half of the file", `document.querySelector(".situation progress").value > 0.4`)
 	c.look("fetching")
 	close(o.release)
 	c.waitText(".title .badge", "ready")
@@ -106,23 +106,28 @@ func (c *console) wantAddressChecked() {
 // wantCodecs looks at a video whose AV1 has failed, and has it made again.
 func (c *console) wantCodecs(av1 *gate) {
 	c.t.Helper()
-	c.waitText(".variant .badge", "AV1 failed")
-	c.click("summary", "Report")
+	c.openRoom("Report")
 	c.waitText(".report td", "failed")
+	c.openRoom("Files")
+	c.waitText(".variant .badge", "AV1 failed")
 	c.look("codec-failed")
 	av1.open()
 	c.click(".variant button", "Try again")
 	c.wait("AV1 to be there", `document.querySelector(".variant .badge.ready")?.textContent === "AV1"`)
 	c.waitText(".variant", "%")
+	c.look("codecs")
+	c.openRoom("Report")
 	c.waitText(".report th", "Size in AV1")
 	c.waitText(".report .saved", "in H.264")
+	c.openRoom("Share")
+	c.click("summary", "Addresses for developers")
 	c.waitText(".address label", "MP4, 144p, AV1")
-	c.look("codecs")
 }
 
 // wantOnlyFetchAgain looks whether it is offered to fetch the file again, and nothing that cannot help.
 func (c *console) wantOnlyFetchAgain(want bool) {
 	c.t.Helper()
+	c.openRoom("Files")
 	offered := func(words string) bool {
 		return eval[bool](c.tab, `[...document.querySelectorAll("main button")].some((b) => b.checkVisibility() && b.textContent === `+quote(words)+`)`)
 	}

@@ -156,16 +156,19 @@ func TestConsoleInABrowser(t *testing.T) {
 	c.wait("the poster", `document.querySelector(".thumb.pictured") !== null`)
 	c.click(".dock button", "Dismiss")
 	c.look("list")
+	c.wantMenu()
 	c.wantHarmless()
 	c.addCaptions()
 	c.click(".video .name", hostileTitle)
 	c.waitText("h1", hostileTitle)
+	c.wantRooms()
 	c.wantPlayable()
 	c.wantReport()
 	c.wantCaptionsInThePlayer()
 
 	c.load("Page.reload", nil)
-	c.waitText("h1", hostileTitle) // the address names the video, and the tab remembers the key
+	c.waitText("h1", hostileTitle) // the address names the video and its room, and the tab remembers the key
+	c.waitText("[aria-selected=true]", "Text")
 	c.wantDeletion()
 	c.wantHarmless()
 	c.wantOwnOriginsOnly()
@@ -253,8 +256,14 @@ func (c *console) wantPlayable() {
 	if got := eval[int](c.tab, media+`.videoHeight`); got != 144 && got != 240 {
 		c.t.Errorf("the video is %d pixels high, want one of its resolutions", got)
 	}
+	c.openRoom("Files")
 	c.waitText(".resolution .meta", "256 × 144")
+	c.waitText(".stills .fine", "Poster")
+	c.look("video-files")
+	c.openRoom("Share")
+	c.click("summary", "Addresses for developers")
 	c.waitText(".address label", "HLS")
+	c.look("video-share")
 	const hls = `document.querySelector("#address-hls").value`
 	hour := eval[string](c.tab, hls)
 	c.set("#life", "604800")
@@ -301,7 +310,7 @@ func (c *console) wantCaptionsInThePlayer() {
 
 func (c *console) wantReport() {
 	c.t.Helper()
-	c.click("summary", "Report")
+	c.openRoom("Report")
 	c.waitText(".report dt", "Duration")
 	c.waitText(".report dd", "h264, 640 × 360")
 	c.waitText(".decisions", "audio")
@@ -312,15 +321,69 @@ func (c *console) wantReport() {
 	if n := eval[int](c.tab, `document.querySelectorAll(".bar-row").length`); n != 2 {
 		c.t.Errorf("%d bit rates are shown, want 2", n)
 	}
+	c.look("video-report")
+	const bars = `[...m.renditions({ "1080p": file, "720p": file, "480p": { ...file, bitrate: 1 } }, (name) => name === "1080p" && "720p").querySelectorAll(".bar-name strong")]`
+	if got := eval[string](c.tab, `import("./console/chart.js").then((m) => { const file = { width: 2, height: 2, bitrate: 2 }; return `+bars+`.map((n) => n.textContent).join(); })`); got != "1080p = 720p,480p" {
+		c.t.Errorf("resolutions that share a file have the bars %s", got)
+	}
+	c.openRoom("Text")
 	c.waitText(".panel li", "en · subtitles · uploaded")
 	c.click("summary", "Add captions")
+	c.look("video-text")
+}
+
+// openRoom selects a tab of a video's page.
+func (c *console) openRoom(name string) {
+	c.t.Helper()
+	c.click("[role=tab]", name)
+	c.wait("the tab "+name, `document.querySelector("[role=tab][aria-selected=true]").textContent === `+quote(name))
+}
+
+// wantRooms goes through the tabs by the keyboard. Each has an address, and going back leaves the page.
+func (c *console) wantRooms() {
+	c.t.Helper()
+	c.waitText("[role=tabpanel] dd", "0:02")
 	c.look("video")
+	press := func(key string) {
+		for _, kind := range []string{"keyDown", "keyUp"} {
+			c.tab.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": key}, nil)
+		}
+	}
+	eval[any](c.tab, `document.querySelector("[role=tab][aria-selected=true]").focus()`)
+	for _, step := range []struct{ key, room string }{{"End", "report"}, {"ArrowRight", "overview"}, {"ArrowLeft", "report"}, {"Home", "overview"}, {"ArrowRight", "share"}} {
+		press(step.key)
+		c.wait("the room "+step.room, `[...document.querySelectorAll(".room")].filter((r) => r.checkVisibility()).map((r) => r.id).join() === "room-`+step.room+`" && document.activeElement.id === "tab-`+step.room+`"`)
+	}
+	if got := eval[string](c.tab, `location.hash`); !strings.HasSuffix(got, "/share") {
+		c.t.Errorf("the address is %s", got)
+	}
+	if got := eval[string](c.tab, `[...document.querySelectorAll("[role=tab]")].filter((t) => t.checkVisibility()).map((t) => t.textContent).join()`); got != "Overview,Share,Text,Sound,Files,Report" {
+		c.t.Errorf("the tabs are %s", got)
+	}
+	c.openRoom("Sound")
+	c.waitText(".caption .badge", "viewers hear this")
+	c.look("video-sound")
+}
+
+// wantMenu opens the menu of a phone.
+func (c *console) wantMenu() {
+	c.t.Helper()
+	c.tab.emulate(390, "light")
+	c.click("#menu", "Menu")
+	c.waitText("#links a", "API docs")
+	c.waitText("#links button", "Forget key")
+	c.look("menu")
+	c.tab.emulate(390, "light")
+	c.click("#links a", "Videos")
+	c.wait("the menu to close", `!document.querySelector("#links").checkVisibility()`)
+	c.tab.emulate(1280, "light")
 }
 
 // wantDeletion deletes one resolution, then the video; nothing happens before
 // the question is answered.
 func (c *console) wantDeletion() {
 	c.t.Helper()
+	c.openRoom("Files")
 	c.click(".resolution button", "Delete")
 	c.click("dialog button", "Keep it")
 	c.wait("the question to go", `document.querySelector("dialog") === null && document.querySelectorAll(".resolution").length === 2`)
@@ -328,6 +391,7 @@ func (c *console) wantDeletion() {
 	c.tab.shoot("question")
 	c.click("dialog button", "Delete")
 	c.wait("the resolution to go", `document.querySelectorAll(".resolution").length === 1`)
+	c.openRoom("Overview")
 	c.click("button", "Delete video")
 	c.click("dialog button", "Delete")
 	c.waitText(".empty", "No videos yet")

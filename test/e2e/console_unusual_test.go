@@ -38,6 +38,7 @@ func TestConsoleShowsTheUnusual(t *testing.T) {
 	c.look("unusual-list")
 	c.click(".dock button", "Hide")
 	c.show(long)
+	c.openRoom("Files")
 	c.wait("all resolutions", fmt.Sprintf(`document.querySelectorAll(".resolution").length === %d`, len(all)))
 	c.pictures("unusual-resolutions", nil)
 	c.show(failed)

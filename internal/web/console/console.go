@@ -16,8 +16,9 @@
 //
 // The library polls its first page and the others in turn, so that what others do appears
 // by itself (list.js); an open video follows its event stream and falls back to polling
-// (video.js). Filter and search are in the fragment of the URL, so the back button works
-// (app.js). A create or complete request without a response is repeated with the same
+// (follow.js). What the page of a video shows, in which tab, is listed in one place (panels.js).
+// Filter, search and tab are in the fragment of the URL, so the back button and links work
+// (app.js, tabs.js). A create or complete request without a response is repeated with the same
 // Idempotency-Key (transfer.js); the key survives a reload, so that a file which is chosen
 // again continues its upload (saved.js). Large files use resumable uploads (resumable.js).
 package console

@@ -5,6 +5,7 @@ import { Dock } from "./dock.js";
 import { button, confirmAction, el, problemBox } from "./dom.js";
 import { askOtherTabs, forgetEverywhere, forgetKey, isOperator, key, may, setMe, useKey, whenArrived, whenForgotten, whoAmI } from "./key.js";
 import { Library, sorts } from "./list.js";
+import { setUpMenu } from "./menu.js";
 import { SettingsPage } from "./settings.js";
 import { SystemPage } from "./system.js";
 import { UploadForm } from "./upload.js";
@@ -55,14 +56,14 @@ function go(query, replace) {
   route();
 }
 
-// parse reads the fragment of the URL: {page, id, query}. The key is never a part of it.
+// parse reads the fragment of the URL: {page, id, tab, query}. The key is never a part of it.
 function parse() {
   const [path, search = ""] = location.hash.replace(/^#/, "").split("?");
   const given = new URLSearchParams(search);
   const sort = given.get("sort") ?? "";
   const query = { q: given.get("q") ?? "", status: given.get("status") ?? "", sort: Object.hasOwn(sorts, sort) ? sort : "" };
-  const [, id] = /^\/video\/([0-9A-Za-z-]+)$/.exec(path) ?? [];
-  return { page: id ? "video" : ["/settings", "/system"].includes(path) ? path.slice(1) : "library", id, query };
+  const [, id, tab = ""] = /^\/video\/([0-9A-Za-z-]+)(?:\/([a-z]+))?$/.exec(path) ?? [];
+  return { page: id ? "video" : ["/settings", "/system"].includes(path) ? path.slice(1) : "library", id, tab, query };
 }
 
 let routes = 0;
@@ -101,6 +102,7 @@ async function identify() {
 
 function show(to) {
   const previous = page;
+  if (to.id && previous?.id === to.id && !previous.gone) return previous.select(to.tab);
   if (!previous && home.shown) home.scroll = scrollY;
   page?.stop();
   page = null;
@@ -110,7 +112,7 @@ function show(to) {
   home.shown = false;
   home.dock.fold();
   page = to.page === "settings" ? new SettingsPage(() => forget.click()) : to.page === "system" ? new SystemPage(showOutdated) : new VideoPage(to.id, {
-    showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
+    tab: to.tab, upload: home.form && (() => home.form.open()), showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
   });
   view.replaceChildren(page.node);
   scrollTo(0, 0);
@@ -228,4 +230,5 @@ document.addEventListener("securitypolicyviolation", (event) => {
   notice.after(note);
 });
 
+setUpMenu();
 route();

@@ -24,8 +24,8 @@ const types = { vtt: "text/vtt", srt: "application/x-subrip" };
 // Captions lists the captions of a video, and takes more. It is hidden if the server has
 // none to tell of.
 export class Captions {
-  #id;
-  #reload;
+  #page;
+  #shown = "";
   #list = el("ul", { class: "resolutions" });
   #problem = el("div");
   #form;
@@ -34,10 +34,8 @@ export class Captions {
   #kind = el("select", { id: "caption-kind" }, el("option", { value: "subtitles" }, "subtitles"), el("option", { value: "captions" }, "captions for the deaf"));
   #file = el("input", { type: "file", id: "caption-file", accept: ".vtt,.srt,text/vtt", required: true, onchange: () => this.#readLanguage() });
 
-  // reload loads the video again.
-  constructor(id, reload) {
-    this.#id = id;
-    this.#reload = reload;
+  constructor(page) {
+    this.#page = page;
     const field = (label, input) => el("div", { class: "field" }, el("label", { for: input.id }, label), input);
     const languageField = field("Language code", this.#language);
     languageField.append(el("p", { class: "fine", id: "caption-language-note" }, "Such as en, de or pt-BR. It is taken from a file name like film.en.vtt."));
@@ -56,7 +54,8 @@ export class Captions {
     const hopeless = video.status === "fail" && isHopeless(video.failure); // the video will never be played
     this.#form.hidden = hopeless;
     this.node.hidden = !video.captions || (hopeless && video.captions.length === 0);
-    if (!video.captions) return;
+    if (!video.captions || JSON.stringify(video.captions) === this.#shown) return;
+    this.#shown = JSON.stringify(video.captions);
     this.#list.replaceChildren(...video.captions.map((c) => el("li", { class: "caption" },
       el("div", { class: "line" }, el("strong", {}, c.label || c.language),
         el("span", { class: "actions" }, c.url && el("a", { class: "choose", href: c.url, download: `${c.language}.vtt`, "aria-label": `Download the captions ${c.label || c.language}` }, "Download"),
@@ -88,14 +87,14 @@ export class Captions {
   }
 
   #path(language) {
-    return `video/${this.#id}/captions/${encodeURIComponent(language)}`;
+    return `${this.#page.path}/captions/${encodeURIComponent(language)}`;
   }
 
   async #try(action) {
     this.#problem.replaceChildren();
     try {
       await action();
-      await this.#reload();
+      await this.#page.load();
     } catch (error) {
       this.#problem.replaceChildren(problemBox(error));
     }

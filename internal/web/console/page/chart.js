@@ -40,9 +40,12 @@ export function timeline(runs) {
       el("span", { class: "legend" }, used.map((task) => el("span", {}, svg("svg", { class: "dot", width: 10, height: 10, "aria-hidden": "true" }, svg("rect", { class: `run ${colourOf(task)}`, width: 10, height: 10, rx: 2 })), task)))));
 }
 
-// renditions shows the bit rate and the quality of each resolution.
-export function renditions(outputs) {
-  const all = Object.entries(outputs).toSorted(([, a], [, b]) => b.bitrate - a.bitrate);
+// renditions shows the bit rate and the quality of each file. sameAs returns the resolution that has the same file as
+// the one with a name, if any.
+export function renditions(outputs, sameAs) {
+  const all = Object.entries(outputs).filter(([name]) => !outputs[sameAs(name)]).map(([name, o]) => [
+    [...Object.keys(outputs).filter((other) => sameAs(other) === name), name].join(" = "), o,
+  ]).toSorted(([, a], [, b]) => b.bitrate - a.bitrate);
   const most = Math.max(...all.map(([, o]) => o.bitrate), 1);
   return el("figure", { class: "chart" }, el("div", { class: "bars" }, all.map(([name, o]) => el("div", { class: "bar-row" },
     el("span", { class: "bar-name" }, el("strong", {}, name), " ", el("span", { class: "fine" }, size(o.width, o.height))),

@@ -4,27 +4,26 @@ import { button, el, problemBox } from "./dom.js";
 import { may } from "./key.js";
 import { MetadataEditor, isSimple } from "./metadata.js";
 
-// Metadata shows the metadata of a video. save is called with the new metadata, and returns
-// a promise.
+// Metadata shows the metadata of a video.
 export class Metadata {
-  #save;
+  #page;
   #metadata;
   #shown = null; // as JSON
   #body = el("div");
   #edit = button("Edit", () => this.#startEditing(), { class: "quiet" });
 
-  constructor(save) {
-    this.#save = save;
+  constructor(page) {
+    this.#page = page;
     this.node = el("section", { class: "panel", "aria-labelledby": "metadata-title", hidden: true },
       el("div", { class: "line" }, el("h2", { id: "metadata-title" }, "Metadata"), may("write") && may("read") && this.#edit), this.#body);
   }
 
-  show(metadata) {
-    const text = JSON.stringify(metadata);
+  show(video) {
+    const text = JSON.stringify(video.customMetadata);
     if (text === this.#shown) return; // do not disturb an editor
     this.#shown = text;
-    this.#metadata = metadata;
-    this.node.hidden = !metadata && !may("write");
+    this.#metadata = video.customMetadata;
+    this.node.hidden = !this.#metadata && !may("write");
     this.#view();
   }
 
@@ -45,7 +44,7 @@ export class Metadata {
     const submit = async (event) => {
       event.preventDefault();
       try {
-        await this.#save(editor.value);
+        await this.#page.edit({ customMetadata: editor.value });
         this.#view();
         this.#edit.focus();
       } catch (error) {

@@ -69,7 +69,7 @@ export function problemBox(error, ...actions) {
 
 // facts shows a list of names and values. Names without a value are omitted.
 export function facts(pairs) {
-  const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const known = pairs.filter(([, value]) => ![null, undefined, "", false].includes(value));
   return el("dl", { class: "facts" }, known.map(([name, value]) =>
     el("div", {}, el("dt", {}, name), el("dd", {}, String(value)))));
 }
@@ -87,6 +87,25 @@ export function confirmAction(question, explanation, yes, no = "Keep it") {
     document.body.append(dialog);
     dialog.showModal();
   });
+}
+
+// copyButton copies what text returns. name says what that is.
+export function copyButton(name, text, label = "Copy", attributes = {}) {
+  const say = (word) => {
+    setText(node, word);
+    setTimeout(() => setText(node, label), 2000);
+  };
+  const node = button(label, async () => {
+    try {
+      await copyText(text());
+      say("Copied");
+      announce(`Copied: ${name}.`);
+    } catch (error) {
+      say("Not copied");
+      announce(error.message);
+    }
+  }, { class: "copy", "aria-label": `Copy ${name}`, ...attributes });
+  return node;
 }
 
 // copyText copies to the clipboard. Pages without HTTPS have only the deprecated

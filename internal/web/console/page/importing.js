@@ -1,9 +1,7 @@
-// Videos whose file the server fetches from a URL: the fields of the form, and what the page of
-// such a video says about it.
+// Videos whose file the server fetches from a URL: the fields of the form, and how far they are.
 
-import { button, el, setText } from "./dom.js";
-import { percent, stem } from "./format.js";
-import { may } from "./key.js";
+import { el } from "./dom.js";
+import { stem } from "./format.js";
 
 // isFetching reports whether the server is to fetch the file of a video, or does so now.
 export function isFetching(video) {
@@ -56,31 +54,5 @@ export class AddressFields {
     if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) throw new Error("This is not the whole address of a file. Begin with https and the name of the server.");
     const title = this.#title.value.trim();
     return { sourceUrl: address, ...(title && { title }) };
-  }
-}
-
-// Importing shows how far the server has come with fetching a file. retry is called to have it
-// fetched again.
-export class Importing {
-  #bar = el("progress", { max: 1, "aria-label": "Progress of fetching the file" });
-  #percent = el("span", { class: "fine" });
-  #words = el("p", {}, "Spool fetches the file from its address.");
-  #work = el("div", { class: "work" }, this.#bar, this.#percent);
-  #again;
-
-  constructor(retry) {
-    this.#again = el("p", { class: "actions" }, button("Fetch again", retry, { id: "fetch-again" }));
-    this.node = el("div", { class: "panel fetching", hidden: true }, this.#words, this.#work, this.#again);
-  }
-
-  show(video) {
-    const fetching = isFetching(video);
-    const again = canFetchAgain(video) && may("write") && may("read");
-    this.node.hidden = !fetching && !again;
-    this.#work.hidden = !fetching;
-    this.#again.hidden = !again;
-    setText(this.#words, fetching ? "Spool fetches the file from its address." : "The file was not fetched. Spool can try again.");
-    this.#bar.value = video.importProgress ?? 0;
-    setText(this.#percent, percent(video.importProgress ?? 0));
   }
 }

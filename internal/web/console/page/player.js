@@ -1,4 +1,4 @@
-// The player of a video, and its thumbnails.
+// The player of a video.
 
 import { el, setText } from "./dom.js";
 import { largest, titleOf } from "./format.js";
@@ -18,13 +18,12 @@ export class Player {
   #refreshedAt = 0;
   #element = null;
   #status = el("p", { class: "fine", role: "status" });
-  #thumbnails = el("div", { class: "stills" });
   #frame = el("div", { class: "frame" });
 
   // refresh loads the video again, with new signed URLs.
   constructor(refresh) {
     this.#refresh = refresh;
-    this.node = el("section", { class: "player", "aria-label": "Player", hidden: true }, this.#frame, this.#status, this.#thumbnails);
+    this.node = el("section", { class: "player", "aria-label": "Player", hidden: true }, this.#frame, this.#status);
   }
 
   // show is called whenever the video was loaded. Playback continues.
@@ -34,7 +33,6 @@ export class Player {
     const ready = largest(video);
     this.node.hidden = !ready && !video.playable;
     if (this.node.hidden) return this.stop();
-    this.#showThumbnails(video);
     if (this.#element) return this.#update();
     const shape = ready ?? Object.values(video.resolutions).find((r) => r.width) ?? { width: 16, height: 9 };
     this.#frame.classList.toggle("tall", shape.height > shape.width);
@@ -79,15 +77,6 @@ export class Player {
     this.#video = null;
     this.#element?.remove();
     this.#element = null;
-  }
-
-  #showThumbnails(video) {
-    const urls = Object.values(video.resolutions).find((r) => r.status === "ready")?.thumbnailImageUrls ?? [];
-    if (this.#thumbnails.childElementCount > 0 || urls.length === 0) return;
-    this.#thumbnails.replaceChildren(...urls.map((url, i) => {
-      const thumbnail = el("img", { src: url, alt: `Thumbnail ${i + 1}`, loading: "lazy", onerror: () => thumbnail.remove() });
-      return thumbnail;
-    }));
   }
 
   // recover continues with new URLs when the old ones have expired.

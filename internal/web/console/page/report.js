@@ -1,13 +1,41 @@
 // The report on a video.
 
 import { renditions, timeline } from "./chart.js";
-import { el, facts } from "./dom.js";
+import { button, el, facts, problemBox } from "./dom.js";
 import { bitrate, bytes, codecNames, compared, duration, elapsed, plural, size } from "./format.js";
 
-// showReport returns the report in readable form, followed by its JSON.
-export function showReport(report) {
+// Report shows the report on a video.
+export class Report {
+  #page;
+  #shown = null;
+  #body = el("div", {}, el("p", { class: "fine" }, "Loading…"));
+
+  constructor(page) {
+    this.#page = page;
+    this.node = el("section", { class: "panel", "aria-label": "Report" }, this.#body);
+  }
+
+  // open looks again: qualities are measured after the video is ready.
+  async open() {
+    try {
+      await this.#page.loadReport();
+    } catch (error) {
+      if (error.status !== 401) this.#body.replaceChildren(problemBox(error, button("Try again", () => this.open())));
+    }
+  }
+
+  show(video, report) {
+    const key = JSON.stringify(report);
+    if (!report || key === this.#shown) return; // what was unfolded stays
+    this.#shown = key;
+    this.#body.replaceChildren(readable(report, video));
+  }
+}
+
+// readable returns the report in readable form, followed by its JSON.
+function readable(report, video) {
   return el("div", { class: "report" },
-    Object.keys(report.outputs).length > 0 && el("div", {}, el("h3", {}, "Bit rate and quality"), renditions(report.outputs)),
+    Object.keys(report.outputs).length > 0 && el("div", {}, el("h3", {}, "Bit rate and quality"), renditions(report.outputs, (name) => video.resolutions[name]?.sameAs)),
     report.runs.length > 0 && el("div", {}, el("h3", {}, "Time line"), timeline(report.runs)),
     report.found ? found(report.found) : el("p", {}, "The file has not been inspected yet."),
     report.decisions?.length > 0 && el("div", {}, el("h3", {}, "Decisions"),

@@ -1,6 +1,6 @@
 // One resolution of a video.
 
-import { button, el, setText } from "./dom.js";
+import { button, copyButton, el, setText } from "./dom.js";
 import { bitrate, bytes, codecNames, compared, percent, size } from "./format.js";
 import { badge } from "./card.js";
 import { canFetchAgain, isFetching } from "./importing.js";
@@ -18,17 +18,24 @@ export function isHopeless(failure) {
   return hopeless.includes(failure?.code);
 }
 
+// saving returns the address that makes a browser save a file instead of playing it.
+function saving(url) {
+  return `${url}${url.includes("?") ? "&" : "?"}download=1`;
+}
+
 // Resolution shows a resolution and its actions.
 export class Resolution {
   #name;
   #badge = el("span", { class: "badge" });
-  #meta = el("p", { class: "meta" });
+  #meta = el("span", { class: "meta" });
   #progress = el("div", { class: "work" });
   #bar = el("progress", { max: 1 });
   #percent = el("span", { class: "fine" });
   #failure = el("p", { class: "failure" });
   #variants = el("ul", { class: "variants" });
   #shownVariants = "";
+  #url = "";
+  #copy;
   #download;
   #retry;
   #again;
@@ -37,15 +44,16 @@ export class Resolution {
     this.#name = name;
     this.#again = retry;
     this.#variants.setAttribute("aria-label", `${name} in other codecs`);
+    this.#copy = copyButton(`the address of ${name}`, () => this.#url, "Copy address");
     this.#download = el("a", { class: "choose", download: "", "aria-label": `Download ${name}` }, "Download");
     this.#retry = button("Try again", retry, { "aria-label": `Try again: ${name}` });
     this.#bar.setAttribute("aria-label", `Progress of ${name}`);
     this.#progress.append(this.#bar, this.#percent);
     this.node = el("li", { class: "resolution" },
-      el("div", { class: "line" }, el("span", {}, el("strong", {}, name), " ", this.#badge),
-        el("span", { class: "actions" }, this.#download, may("write") && may("read") && this.#retry,
+      el("div", { class: "line" }, el("span", { class: "what" }, el("strong", {}, name), this.#badge, this.#meta),
+        el("span", { class: "actions" }, this.#copy, this.#download, may("write") && may("read") && this.#retry,
           may("delete") && button("Delete", remove, { class: "quiet danger", "aria-label": `Delete ${name}` }))),
-      this.#meta, this.#progress, this.#failure, this.#variants);
+      this.#progress, this.#failure, this.#variants);
   }
 
   // update shows a state of the resolution, which is one of the video.
@@ -64,8 +72,9 @@ export class Resolution {
     setText(this.#failure, state.failure?.message ?? "");
     this.#failure.hidden = !state.failure || canFetchAgain(video) || state.failure.message === video.failure?.message; // the page says it already
     this.#retry.hidden = state.status !== "fail" || isHopeless(state.failure) || canFetchAgain(video);
-    this.#download.hidden = state.status !== "ready";
-    if (state.videoUrl) this.#download.href = `${state.videoUrl}${state.videoUrl.includes("?") ? "&" : "?"}download=1`;
+    this.#copy.hidden = this.#download.hidden = state.status !== "ready";
+    this.#url = state.videoUrl ?? "";
+    this.#download.href = saving(this.#url);
   }
 
   // describe says how large the resolution is. A name above the size of the video is confusing without an explanation.
@@ -81,7 +90,7 @@ export class Resolution {
   // button may have the focus.
   #showVariants(state) {
     const others = (state.variants ?? []).filter((v) => v.codec !== "h264");
-    const key = JSON.stringify(others.map((v) => [v.codec, v.status, percent(v.progress), v.sizeBytes, v.failure?.message, state.status]));
+    const key = JSON.stringify(others.map((v) => [v.codec, v.status, percent(v.progress), v.sizeBytes, v.failure?.message, v.videoUrl, state.status]));
     if (key === this.#shownVariants) return;
     this.#shownVariants = key;
     this.#variants.hidden = others.length === 0;
@@ -97,6 +106,9 @@ export class Resolution {
     const again = v.status === "fail" && state.status === "ready" && may("write") && may("read");
     return el("li", { class: "variant" },
       el("span", { class: `badge ${waits ? "" : v.status}` }, name + word), el("span", { class: v.status === "fail" ? "failure" : "fine" }, words),
-      again && button("Try again", this.#again, { "aria-label": `Try again: ${name} of ${this.#name}` }));
+      el("span", { class: "actions" },
+        v.status === "ready" && [copyButton(`the address of ${this.#name} in ${name}`, () => v.videoUrl, "Copy address"),
+          el("a", { class: "choose", download: "", href: saving(v.videoUrl), "aria-label": `Download ${this.#name} in ${name}` }, "Download")],
+        again && button("Try again", this.#again, { "aria-label": `Try again: ${name} of ${this.#name}` })));
   }
 }

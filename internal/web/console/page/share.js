@@ -1,11 +1,14 @@
-// The addresses of a video, to copy.
+// Where a video can be watched: the link for people, code for other pages, and addresses for programs.
 
 import { request } from "./api.js";
-import { announce, button, copyText, el, problemBox, setText } from "./dom.js";
-import { codecNames, dateTime, largest } from "./format.js";
+import { button, copyButton, el, problemBox, setText } from "./dom.js";
+import { codecNames, dateTime, largest, titleOf } from "./format.js";
 
 const hour = 3600; // seconds
 const lives = [[hour, "1 hour"], [24 * hour, "1 day"], [7 * 24 * hour, "1 week"], [30 * 24 * hour, "30 days"], [365 * 24 * hour, "1 year"]];
+
+// canBeShared reports whether there is something to watch.
+const canBeShared = (video) => video.playable || Object.values(video.resolutions).some((r) => r.status === "ready");
 
 // ratio returns the shape of a picture. Sizes are rounded to even numbers, so a usual shape may not be
 // exact: 426 × 240 is 16:9.
@@ -26,45 +29,88 @@ function embedCode(url, title, video) {
   return `<iframe ${attributes.join(" ")}></iframe>`;
 }
 
-// Share shows the addresses of a video. The addresses of a private video are signed for a time
-// that the user chooses.
-export class Share {
-  #id;
-  #title = "";
-  #video = null;
-  #life = el("select", { id: "life" }, lives.map(([seconds, text]) => el("option", { value: seconds }, text)));
-  #lifeRow = el("div", { class: "field inline" }, el("label", { for: "life" }, "Links work for"), this.#life);
-  #rows = el("div", { class: "addresses" });
-  #problem = el("div");
-  #until = el("p", { class: "fine" });
+// Rows are addresses with a button each. Equal ones are kept: one may have the focus.
+class Rows {
+  #shown = "";
+  node = el("div", { class: "addresses" });
 
-  constructor(id) {
-    this.#id = id;
-    this.#life.addEventListener("change", () => this.#sign());
-    this.node = el("section", { class: "panel", "aria-labelledby": "share-title", hidden: true }, el("h2", { id: "share-title" }, "Share"),
-      this.#lifeRow, this.#rows, this.#until, this.#problem);
+  // show shows pairs of a label and an address; those without an address are left out.
+  show(pairs) {
+    const all = pairs.filter(([, text]) => text);
+    this.node.hidden = all.length === 0;
+    if (JSON.stringify(all) === this.#shown) return;
+    this.#shown = JSON.stringify(all);
+    this.node.replaceChildren(...all.map(([label, text]) => addressRow(label, text)));
+  }
+}
+
+function addressRow(label, text) {
+  const id = `address-${label.replaceAll(/\W+/g, "-").toLowerCase()}`;
+  const field = el("input", { type: "text", id, readonly: true, onfocus: () => field.select() });
+  field.value = text;
+  return el("div", { class: "address" }, el("label", { for: id }, label), el("div", { class: "joined" }, field, copyButton(label, () => text)));
+}
+
+// WatchLink shows the page of a public video.
+export class WatchLink {
+  #rows = new Rows();
+  #open = el("a", { target: "_blank", rel: "noopener" }, "Open the page");
+
+  constructor() {
+    this.node = el("section", { class: "panel link", "aria-labelledby": "link-title", hidden: true }, el("h2", { id: "link-title" }, "Link"),
+      el("p", { class: "fine" }, "Anyone who has this link can watch, without a key. ", this.#open), this.#rows.node);
   }
 
-  // show is called when the video was loaded, with URLs.
-  show(video, title) {
+  show(video) {
+    this.node.hidden = !video.watchUrl || !canBeShared(video);
+    this.#open.href = video.watchUrl ?? "";
+    this.#rows.show([["Watch page", video.watchUrl]]);
+  }
+}
+
+// Addresses shows how a video gets into other pages and programs. The addresses of a private video are signed for a time
+// that the user chooses.
+export class Addresses {
+  #page;
+  #video = null;
+  #opened = false;
+  #life = el("select", { id: "life" }, lives.map(([seconds, text]) => el("option", { value: seconds }, text)));
+  #until = el("span", { class: "fine" });
+  #signed = el("div", { class: "field inline" }, el("label", { for: "life" }, "Links work for"), this.#life, this.#until);
+  #embed = new Rows();
+  #more = new Rows();
+  #problem = el("div");
+
+  constructor(page) {
+    this.#page = page;
+    this.#life.addEventListener("change", () => this.#sign());
+    this.node = el("section", { class: "panel", "aria-labelledby": "embed-title", hidden: true }, el("h2", { id: "embed-title" }, "Show it on a page"),
+      this.#signed, this.#problem, this.#embed.node, el("details", {}, el("summary", {}, "Addresses for developers"), this.#more.node));
+  }
+
+  show(video) {
     const before = this.#video;
-    [this.#video, this.#title] = [video, title];
-    const ready = Object.values(video.resolutions).some((r) => r.status === "ready");
-    this.node.hidden = !ready && !video.playable;
-    this.#lifeRow.hidden = this.#until.hidden = video.isPublic;
+    this.#video = video;
+    this.node.hidden = !canBeShared(video);
+    this.#signed.hidden = video.isPublic;
     if (this.node.hidden) return;
     if (video.isPublic) return this.#showRows(video);
     const names = (v) => v && Object.entries(v.resolutions).map(([name, r]) => name + r.status + (r.variants ?? []).map((x) => x.status)).join();
-    if (names(before) !== names(video) || this.#rows.childElementCount === 0) this.#sign();
+    if (this.#opened && names(before) !== names(video)) this.#sign();
+  }
+
+  // open signs addresses that live from now on.
+  open() {
+    this.#opened = true;
+    if (!this.node.hidden && !this.#video.isPublic) this.#sign();
   }
 
   async #sign() {
     const seconds = Number(this.#life.value);
     this.#problem.replaceChildren();
     try {
-      const video = await request("GET", `video/${this.#id}?expiresIn=${seconds}`);
-      this.#showRows(video);
-      setText(this.#until, `Until ${dateTime(Date.now() + seconds * 1000)}, unless the server allows less. Until then, anyone who has such a link can watch.`);
+      this.#showRows(await request("GET", `${this.#page.path}?expiresIn=${seconds}`));
+      setText(this.#until, `Until ${dateTime(Date.now() + seconds * 1000)}, unless the server allows less. Anyone who has such a link can watch until then.`);
     } catch (error) {
       if (error.status !== 401) this.#problem.replaceChildren(problemBox(error, button("Try again", () => this.#sign())));
     }
@@ -73,34 +119,11 @@ export class Share {
   #showRows(video) {
     const files = Object.entries(video.resolutions).filter(([, r]) => r.status === "ready").flatMap(([name, r]) => [[`MP4, ${name}`, r.videoUrl],
       ...(r.variants ?? []).filter((v) => v.codec !== "h264" && v.status === "ready").map((v) => [`MP4, ${name}, ${codecNames[v.codec] ?? v.codec}`, v.videoUrl])]);
-    const all = [
-      ["Watch page", video.watchUrl],
+    this.#embed.show([
       ["Link", !video.isPublic && video.embedUrl], // it has no page for everybody
-      ["Embed code", video.embedUrl && embedCode(video.embedUrl, this.#title, video)],
-      ["HLS", video.hlsUrl], ["DASH", video.dashUrl], ...files,
-    ].filter(([, text]) => text);
-    // Rows that stay the same are kept: one may have the focus.
-    const key = JSON.stringify(all);
-    if (this.#rows.dataset.shown === key) return;
-    this.#rows.dataset.shown = key;
-    this.#rows.replaceChildren(...all.map(([label, text]) => addressRow(label, text)));
+      ["Embed code", video.embedUrl && embedCode(video.embedUrl, titleOf(video), video)],
+    ]);
+    this.#more.show([["HLS", video.hlsUrl], ["DASH", video.dashUrl], ...files,
+      ...(video.status === "ready" ? [["Poster", video.posterUrl], ["Storyboard", video.storyboardUrl], ["Preview", video.previewUrl]] : [])]);
   }
-}
-
-function addressRow(label, text) {
-  const id = `address-${label.replaceAll(/\W+/g, "-").toLowerCase()}`;
-  const field = el("input", { type: "text", id, readonly: true, onfocus: () => field.select() });
-  field.value = text;
-  const copy = button("Copy", async () => {
-    try {
-      await copyText(text);
-      setText(copy, "Copied");
-      announce(`${label} is copied.`);
-      setTimeout(() => setText(copy, "Copy"), 2000);
-    } catch (error) {
-      announce(error.message);
-      field.focus();
-    }
-  }, { "aria-label": `Copy: ${label}` });
-  return el("div", { class: "address" }, el("label", { for: id }, label), el("div", { class: "joined" }, field, copy));
 }

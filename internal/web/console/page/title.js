@@ -8,7 +8,7 @@ import { may } from "./key.js";
 export class Title {
   #save;
   #text = "";
-  #heading = el("h1", { tabindex: -1, dir: "auto" }, "Video");
+  #heading = el("h1", { tabindex: -1, dir: "auto", onclick: () => this.#clicked() }, "Video");
   #rename = button("Rename", () => this.#edit(), { class: "quiet", hidden: true });
   #field = el("input", { type: "text", id: "new-title", dir: "auto", "aria-label": "Title", maxlength: 200, autocomplete: "off" });
   #problem = el("div");
@@ -27,10 +27,16 @@ export class Title {
     this.#text = text;
     setText(this.#heading, text);
     this.#rename.hidden = !changeable || !may("write") || !may("read") || !this.#form.hidden;
+    this.#heading.classList.toggle("editable", !this.#rename.hidden);
   }
 
   focus() {
     this.#heading.focus({ preventScroll: true });
+  }
+
+  // clicked edits the title, unless a part of it was selected.
+  #clicked() {
+    if (!this.#rename.hidden && getSelection().isCollapsed) this.#edit();
   }
 
   #edit() {

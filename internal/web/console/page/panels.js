@@ -1,0 +1,28 @@
+// What the page of a video consists of: the one place that names its tabs and their panels.
+//
+// A panel is a class. It is made with the page (video.js), which has the player and asks the server for changes. It
+// has a node, and show(video, report), which is called whenever the video was loaded or an event told of a change, so
+// it leaves alone what stays the same. The report is null until it is known. A panel without anything to say hides its node.
+// open, if a panel has it, is called when its tab is selected.
+
+import { Captions } from "./captions.js";
+import { Metadata } from "./details.js";
+import { Resolutions, Stills } from "./files.js";
+import { Facts, Making, Removal } from "./overview.js";
+import { Report } from "./report.js";
+import { Addresses, WatchLink } from "./share.js";
+import { Sound } from "./sound.js";
+
+const rooms = [
+  ["Overview", Making, Facts, Metadata, Removal],
+  ["Share", WatchLink, Addresses],
+  ["Text", Captions],
+  ["Sound", Sound],
+  ["Files", Resolutions, Stills],
+  ["Report", Report],
+];
+
+// tabsOf makes the panels of a page.
+export function tabsOf(page) {
+  return rooms.map(([title, ...panels]) => ({ name: title.toLowerCase(), title, panels: panels.map((Panel) => new Panel(page)) }));
+}
