@@ -221,7 +221,7 @@ func (c *console) wantEditing() {
 	eval[any](c.tab, last+`(".value").value = "7"`)
 	c.look("editing")
 	c.click(".metadata ~ .actions button", "Save")
-	c.waitText(".facts dd", "7")
+	c.waitText(".facts.wide dd", "7")
 	state := c.call("GET", "/api/video/"+u.ID, nil)
 	if want := []byte(`"customMetadata":{"n":12.5,"s":"x","new":"7"}`); !bytes.Contains(state.body, want) {
 		c.t.Errorf("the video is %s, want %s", state.body, want)

@@ -14,7 +14,7 @@ export class Metadata {
 
   constructor(page) {
     this.#page = page;
-    this.node = el("section", { class: "panel", "aria-labelledby": "metadata-title", hidden: true },
+    this.node = el("section", { class: "panel half", "aria-labelledby": "metadata-title", hidden: true },
       el("div", { class: "line" }, el("h2", { id: "metadata-title" }, "Metadata"), may("write") && may("read") && this.#edit), this.#body);
   }
 

@@ -104,7 +104,7 @@ export function copyButton(name, text, label = "Copy", attributes = {}) {
       say("Not copied");
       announce(error.message);
     }
-  }, { class: "copy", "aria-label": `Copy ${name}`, ...attributes });
+  }, { class: "copy", "aria-label": `${label}: ${name}`, ...attributes });
   return node;
 }
 

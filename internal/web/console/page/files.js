@@ -94,6 +94,6 @@ export class Stills {
   #put(all) {
     this.#pictures = all.map(([name, url]) => ({ name, link: el("a", { target: "_blank", rel: "noopener" }, el("img", { src: url, alt: name, loading: "lazy" })) }));
     this.#list.replaceChildren(...this.#pictures.map(({ name, link }) => el("li", {}, link,
-      el("div", { class: "line" }, el("span", { class: "fine" }, name), copyButton(`the address of ${name}`, () => link.href)))));
+      el("div", { class: "line" }, el("span", { class: "fine" }, name), copyButton(`address of ${name}`, () => link.href)))));
   }
 }

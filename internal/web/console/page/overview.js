@@ -1,7 +1,7 @@
 // What a video is: the first tab of its page.
 
 import { button, el, facts, setText } from "./dom.js";
-import { ago, bytes, codecNames, dateTime, duration, elapsed, largest, percent, plural, size } from "./format.js";
+import { bytes, codecNames, dateTime, duration, elapsed, largest, percent, size } from "./format.js";
 import { may } from "./key.js";
 
 // Making shows how far each resolution is, in each codec.
@@ -44,7 +44,7 @@ export class Facts {
   #body = el("div");
 
   constructor() {
-    this.node = el("section", { class: "panel", "aria-labelledby": "facts-title" }, el("h2", { id: "facts-title", class: "unseen" }, "What it is"), this.#body);
+    this.node = el("section", { class: "panel half", "aria-labelledby": "facts-title" }, el("h2", { id: "facts-title" }, "Details"), this.#body);
   }
 
   show(video, report) {
@@ -56,8 +56,8 @@ export class Facts {
       ["Resolutions", ready.map(([name]) => name).join(", ")],
       ["All its files", bytes(video.sizeBytes)],
       ["Uploaded file", video.filename],
-      ["It has", report?.found && source(report.found)],
-      ["Created", `${dateTime(video.createdAt)}, ${ago(video.createdAt)}`],
+      ["Source", report?.found && source(report.found)],
+      ["Created", dateTime(video.createdAt)],
       ["From upload to ready", video.status === "ready" && elapsed(report?.totals.totalSeconds)],
     ];
     if (JSON.stringify(all) === this.#shown) return; // a selection in it stays
@@ -68,7 +68,7 @@ export class Facts {
 
 // source describes the uploaded file.
 function source({ sizeBytes, video, audio }) {
-  return [bytes(sizeBytes), `${codecNames[video.codec] ?? video.codec} ${size(video.width, video.height)}`, audio ? `${audio.codec}, ${plural(audio.channels, "channel")}` : "no sound"].join(" · ");
+  return [bytes(sizeBytes), codecNames[video.codec] ?? video.codec, audio ? audio.codec.toUpperCase() : "no sound"].join(" · ");
 }
 
 // Removal deletes the video.

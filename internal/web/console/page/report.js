@@ -12,7 +12,7 @@ export class Report {
 
   constructor(page) {
     this.#page = page;
-    this.node = el("section", { class: "panel", "aria-label": "Report" }, this.#body);
+    this.node = el("section", { class: "panel", "aria-labelledby": "report-title" }, el("h2", { id: "report-title", class: "unseen" }, "Report"), this.#body);
   }
 
   // open looks again: qualities are measured after the video is ready.

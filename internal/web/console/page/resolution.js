@@ -44,7 +44,7 @@ export class Resolution {
     this.#name = name;
     this.#again = retry;
     this.#variants.setAttribute("aria-label", `${name} in other codecs`);
-    this.#copy = copyButton(`the address of ${name}`, () => this.#url, "Copy address");
+    this.#copy = copyButton(name, () => this.#url, "Copy address");
     this.#download = el("a", { class: "choose", download: "", "aria-label": `Download ${name}` }, "Download");
     this.#retry = button("Try again", retry, { "aria-label": `Try again: ${name}` });
     this.#bar.setAttribute("aria-label", `Progress of ${name}`);
@@ -107,7 +107,7 @@ export class Resolution {
     return el("li", { class: "variant" },
       el("span", { class: `badge ${waits ? "" : v.status}` }, name + word), el("span", { class: v.status === "fail" ? "failure" : "fine" }, words),
       el("span", { class: "actions" },
-        v.status === "ready" && [copyButton(`the address of ${this.#name} in ${name}`, () => v.videoUrl, "Copy address"),
+        v.status === "ready" && [copyButton(`${this.#name} in ${name}`, () => v.videoUrl, "Copy address"),
           el("a", { class: "choose", download: "", href: saving(v.videoUrl), "aria-label": `Download ${this.#name} in ${name}` }, "Download")],
         again && button("Try again", this.#again, { "aria-label": `Try again: ${name} of ${this.#name}` })));
   }

@@ -50,7 +50,6 @@ export class Stage {
       fetch: () => button("Fetch again", () => page.change(`${page.path}/import`, undefined, "The file is fetched again."), { id: "fetch-again", class: "main" }),
       retry: () => button("Try again", () => this.#retry(), { class: "main" }),
       upload: () => page.upload && button("Upload another file", page.upload),
-      remove: () => may("delete") && button("Delete this video", () => page.remove(), { class: "danger" }),
     };
     this.#actions.replaceChildren(...names.map((name) => all[name]()).filter(Boolean));
   }
@@ -68,11 +67,11 @@ export class Stage {
 function situation(video) {
   const mayChange = may("write") && may("read");
   if (isFetching(video)) return { title: "Being fetched", words: "Spool fetches the file from its address. You may close this page.", progress: video.importProgress };
-  if (video.status === "pending_upload") return { title: "No file has been uploaded for this video yet", words: "It is converted as soon as the file is here.", actions: ["remove"] };
+  if (video.status === "pending_upload") return { title: "No file has been uploaded for this video yet", words: "It is converted as soon as the file is here." };
   if (video.status === "processing") return waits(video) ? { title: "Waiting for its turn", words: place(video) || "It begins in a moment.", progress: 0 }
     : { title: "Being converted", words: "It can be watched soon. You may close this page.", progress: video.progress };
   const why = { title: "This video failed", words: video.failure?.message ?? "All its resolutions were deleted." };
   if (!video.failure) return { ...why, title: "Nothing to play" };
-  if (canFetchAgain(video)) return { ...why, title: "The file was not fetched", actions: mayChange ? ["fetch", "upload", "remove"] : [] };
-  return { ...why, actions: mayChange && !isHopeless(video.failure) ? ["retry", "upload", "remove"] : ["upload", "remove"] };
+  if (canFetchAgain(video)) return { ...why, title: "The file was not fetched", actions: mayChange ? ["fetch", "upload"] : [] };
+  return { ...why, actions: mayChange && !isHopeless(video.failure) ? ["retry", "upload"] : ["upload"] };
 }

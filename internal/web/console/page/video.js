@@ -52,11 +52,11 @@ export class VideoPage {
     this.#stage = new Stage(this);
     this.#tabs = new Tabs("About this video", `#/${this.path}`, tabsOf(this));
     this.#tabs.select(tab);
-    this.#head = el("p", { class: "meta identity" }, this.#meta, el("span", { class: "id" }, el("code", {}, id), copyButton("the ID of the video", () => id, "Copy ID")));
+    this.#head = el("p", { class: "meta identity" }, this.#badge, this.#access, this.#meta, el("span", { class: "id" }, el("code", {}, id), copyButton("ID of the video", () => id, "Copy ID")));
     this.#body = el("div", { class: "stack" }, this.#stage.node, this.#notes, this.#tabs.node);
     this.node = el("article", { class: "stack watching" },
       el("p", { class: "back" }, el("a", { href: back }, "← All videos")),
-      el("div", { class: "line title" }, this.#title.node, this.#badge, this.#access), this.#head, this.#problem, this.#body);
+      el("div", { class: "title" }, this.#title.node, this.#head), this.#problem, this.#body);
   }
 
   // select shows another tab.
@@ -132,7 +132,7 @@ export class VideoPage {
   showDeleted() {
     if (this.gone) return;
     this.stop();
-    this.#body.hidden = this.#head.hidden = this.#badge.hidden = this.#access.hidden = true;
+    this.#body.hidden = this.#head.hidden = true;
     this.#title.show(titleOf(this.video), false);
     this.#problem.replaceChildren(problemBox(new Error("This video has been deleted.")));
   }
