@@ -9,7 +9,7 @@ export class Tabs {
   #wanted = ""; // by the address; it may not be there yet
   #selected = null;
 
-  // address is the address of the first tab; that of another one ends with its name. tabs are {name, title, panels}.
+  // address leads to the first tab; with /name at its end it leads to another one. tabs are {name, title, panels}.
   constructor(label, address, tabs) {
     this.#items = tabs.map(({ name, title, panels }, i) => {
       const link = el("a", {
@@ -33,7 +33,7 @@ export class Tabs {
     this.select(this.#wanted);
   }
 
-  // select shows the room with a name, or the first one while there is none such.
+  // select shows the room with a name. While it is not offered, it shows the first one.
   select(name) {
     this.#wanted = name;
     const offered = this.#offered();
