@@ -12,6 +12,9 @@ type ID string
 // ResolutionID names one resolution of one video. It is a UUID in lower case.
 type ResolutionID string
 
+// Folder names where the objects of a video lie, in each area of the storage. It is the ID under which they were made.
+type Folder string
+
 // Tenant is the owner of a video. API keys of one tenant never see another's videos.
 type Tenant string
 
@@ -50,6 +53,7 @@ func ParseID(field, s string) (ID, error) {
 // Video is one uploaded video and everything known about it.
 type Video struct {
 	ID          ID
+	ObjectsIn   Folder // where its objects lie, if that is not its own ID; see Folder
 	Tenant      Tenant
 	KeyID       string // of the API key that created it
 	Filename    string // a label chosen by the client; never part of a path
@@ -141,6 +145,14 @@ type Resolution struct {
 	Quality *QualityScore // compared with the source; nil until measured
 
 	Variants []Variant // in other codecs, as far as they are made; see Video.Variants
+}
+
+// Folder returns where the objects of the video lie. Uploads alone always lie under its ID.
+func (v *Video) Folder() Folder {
+	if v.ObjectsIn != "" {
+		return v.ObjectsIn
+	}
+	return Folder(v.ID)
 }
 
 // Resolution returns the resolution with this name, if the video has one.

@@ -42,7 +42,7 @@ func (w *Worker) makeCaptions(ctx context.Context, t queue.Task, v video.Video, 
 	if len(files) == 0 { // nothing could be read
 		return w.Tasks.Skip(ctx, t)
 	}
-	return w.Tasks.PublishMissing(ctx, t, files)
+	return w.Tasks.PublishMissing(ctx, t, v, files)
 }
 
 // readTracks reads what ffmpeg made of text tracks, in the times of the video. What makes no sense is

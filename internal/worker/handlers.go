@@ -167,7 +167,7 @@ func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir 
 		return video.Failf(video.Corrupt, "The file's timestamps make no sense: it claims to last %s, but would play for %s.",
 			v.Plan.Duration.Round(time.Second), sum.Duration.Round(time.Second))
 	}
-	return w.Tasks.PublishRendition(ctx, v.ID, t.Number, pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration})
+	return w.Tasks.PublishRendition(ctx, v, t.Number, pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration})
 }
 
 // join writes the rendition that the chunk files make to path and checks it.

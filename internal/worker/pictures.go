@@ -44,7 +44,7 @@ func (w *Worker) makePictures(ctx context.Context, t queue.Task, v video.Video, 
 	if len(files)+len(thumbnails) == 0 {
 		return w.Tasks.Skip(ctx, t)
 	}
-	return w.Tasks.PublishPictures(ctx, t, files, thumbnails)
+	return w.Tasks.PublishPictures(ctx, t, v, files, thumbnails)
 }
 
 // filmPictures makes the storyboard and the preview. fs.ErrNotExist means that there is no film.

@@ -26,5 +26,5 @@ func (w *Worker) makePoster(ctx context.Context, t queue.Task, v video.Video, di
 		return w.Tasks.Skip(ctx, t)
 	}
 	poster := video.File{Name: video.PosterFile, Kind: video.PosterKind, Width: v.Plan.Poster.Width, Height: v.Plan.Poster.Height}
-	return w.Tasks.PublishFiles(ctx, t, []pipeline.NewFile{{File: poster, Path: path}})
+	return w.Tasks.PublishFiles(ctx, t, v, []pipeline.NewFile{{File: poster, Path: path}})
 }

@@ -84,7 +84,7 @@ func (w *Worker) joinVariant(ctx context.Context, t queue.Task, v video.Video, d
 	if err != nil {
 		return conversion(err)
 	}
-	return w.Tasks.PublishVariant(ctx, t, pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration})
+	return w.Tasks.PublishVariant(ctx, t, v, pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration})
 }
 
 // wantsVariant reports whether the variant that a task joins is still wanted.

@@ -180,7 +180,7 @@ func (b *bench) work(ctx context.Context, t queue.Task, p *video.Plan) error {
 	case queue.Thumbnails:
 		return b.PublishThumbnails(ctx, v, []pipeline.ThumbnailFile{{Path: b.file()}, {Rendition: 1, Path: b.file()}})
 	case queue.Assemble:
-		return b.PublishRendition(ctx, t.Video, t.Number, pipeline.RenditionFile{Path: b.file(), Width: 1280, Height: 720, Duration: p.Duration})
+		return b.PublishRendition(ctx, v, t.Number, pipeline.RenditionFile{Path: b.file(), Width: 1280, Height: 720, Duration: p.Duration})
 	case queue.Measure:
 		return b.StoreQuality(ctx, t.Video, map[int]video.QualityScore{0: {SSIM: 0.97, PSNR: 40}, 1: {SSIM: 0.96, PSNR: 39}})
 	}

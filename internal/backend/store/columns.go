@@ -29,6 +29,7 @@ type field struct {
 func videoFields(v *video.Video) []field {
 	return []field{
 		{"id", &v.ID},
+		{"objects_in", optionalText[video.Folder]{&v.ObjectsIn}},
 		{"tenant", &v.Tenant},
 		{"key_id", &v.KeyID},
 		{"filename", &v.Filename},

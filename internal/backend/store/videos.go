@@ -169,6 +169,17 @@ func (s *Store) VideoOf(ctx context.Context, id video.ResolutionID) (video.ID, e
 	return v, Wrap("find video of resolution", err)
 }
 
+// OwnerOf returns the id of the video whose objects lie in a folder, even one that is marked deleted.
+func (q Queries) OwnerOf(ctx context.Context, in video.Folder) (video.ID, error) {
+	var id video.ID
+	err := q.db.QueryRowContext(ctx, `
+		SELECT id FROM video WHERE objects_in = $1 UNION ALL SELECT id FROM video WHERE id = $1 AND objects_in IS NULL`, in).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", video.VideoNotFound()
+	}
+	return id, Wrap("find the owner of a folder", err)
+}
+
 // Findings are what the work on a video has found out and made: documents that
 // are stored as JSON.
 type Findings struct {

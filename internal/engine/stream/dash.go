@@ -127,20 +127,20 @@ func DASHManifest(p Presentation) ([]byte, error) {
 			m.Period.Sets = append(m.Period.Sets, adaptationSet{ContentType: "video", MimeType: "video/mp4", Aligned: true, StartWithSAP: 1, Priority: priority(p, t)})
 		}
 		s := t.stats()
-		r := represent(t, s)
+		r := represent(p.Prefix, t, s)
 		r.Width, r.Height, r.FrameRate = t.Width, t.Height, s.rate.String()
 		m.Period.Sets[set].Representations = append(m.Period.Sets[set].Representations, r)
 		length = max(length, s.length)
 	}
 	if t := p.Audio; t != nil {
 		s := t.stats()
-		r := represent(*t, s)
+		r := represent(p.Prefix, *t, s)
 		r.SamplingRate, r.Channels = t.Timescale, &property{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", strconv.Itoa(t.Channels)}
 		m.Period.Sets = append(m.Period.Sets, adaptationSet{ContentType: "audio", MimeType: "audio/mp4", Aligned: true, StartWithSAP: 1, Representations: []representation{r}})
 		length = max(length, s.length)
 	}
 	for _, t := range p.Text {
-		m.Period.Sets = append(m.Period.Sets, textSet(t))
+		m.Period.Sets = append(m.Period.Sets, textSet(p.Prefix, t))
 	}
 	m.Duration = seconds(length)
 	if p.Live != nil {
@@ -162,8 +162,8 @@ func priority(p Presentation, t Track) int {
 	return 0 // not written
 }
 
-func represent(t Track, s stats) representation {
-	template := segmentTemplate{Timescale: t.Timescale, Init: initFile("$RepresentationID$"), Media: "$RepresentationID$-$Number$.m4s"}
+func represent(prefix string, t Track, s stats) representation {
+	template := segmentTemplate{Timescale: t.Timescale, Init: prefix + initFile("$RepresentationID$"), Media: prefix + "$RepresentationID$-$Number$.m4s"}
 	for i, g := range t.Segments {
 		length := g.End - g.Start
 		if i > 0 && template.Timeline[len(template.Timeline)-1].Length == length {

@@ -37,9 +37,19 @@ const (
 
 // File is the parsed name of a file of a stream.
 type File struct {
-	Kind   Kind
-	Track  string // of everything but Master and Manifest
-	Number int    // of a segment or frame, counted from 0
+	Kind    Kind
+	Version string // of everything but Master and Manifest: see Prefix
+	Track   string // of everything but Master and Manifest
+	Number  int    // of a segment or frame, counted from 0
+}
+
+// Prefix is what the names of the files of a version of a video begin with, except for Master and Manifest. So no name
+// means a file of two versions. The first version, "", has no prefix.
+func Prefix(version string) string {
+	if version == "" {
+		return ""
+	}
+	return "v" + version + "."
 }
 
 // framesSuffix follows the name of a track in the names of its single frames.
@@ -54,6 +64,7 @@ const wholeSuffix = "-all"
 var (
 	textFile  = regexp.MustCompile(`^(captions-[a-z0-9-]{1,50}-[0-9a-f]{12})(?:(\.m3u8)|(` + wholeSuffix + `\.vtt)|-([0-9]{1,6})\.vtt)$`)
 	trackFile = regexp.MustCompile(`^(` + AudioTrack + `|` + videoTrack + `)(?:(\.m3u8)|(-init\.mp4)|-([0-9]{1,6})\.m4s)$`)
+	versioned = regexp.MustCompile(`^v([0-9a-f]{12})\.(.*)$`)
 	frameFile = regexp.MustCompile(`^(` + videoTrack + `)` + framesSuffix + `(?:(\.m3u8)|-([0-9]{1,6})\.m4s)$`)
 )
 
@@ -67,6 +78,16 @@ func Parse(name string) (File, bool) {
 	if name == ManifestFile {
 		return File{Kind: Manifest}, true
 	}
+	if m := versioned.FindStringSubmatch(name); m != nil {
+		f, ok := parseTrack(m[2])
+		f.Version = m[1]
+		return f, ok
+	}
+	return parseTrack(name)
+}
+
+// parseTrack parses the name of a file of one track.
+func parseTrack(name string) (File, bool) {
 	if m := frameFile.FindStringSubmatch(name); m != nil {
 		if m[2] != "" {
 			return File{Kind: FramesPlaylist, Track: m[1]}, true

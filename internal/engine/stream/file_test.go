@@ -18,6 +18,11 @@ func TestParse(t *testing.T) {
 		{"1080p-999999.m4s", File{Kind: Segment, Track: "1080p", Number: 999999}, true},
 		{"720p-iframes.m3u8", File{Kind: FramesPlaylist, Track: "720p"}, true},
 		{"720p-iframes-12.m4s", File{Kind: Frame, Track: "720p", Number: 12}, true},
+		{"v0123456789ab.720p-3.m4s", File{Kind: Segment, Version: "0123456789ab", Track: "720p", Number: 3}, true},
+		{"v0123456789ab.audio.m3u8", File{Kind: Playlist, Version: "0123456789ab", Track: "audio"}, true},
+		{"v0123456789ab.master.m3u8", File{}, false},
+		{"v0123456789a.720p.m3u8", File{}, false},
+		{"v0123456789ab.v0123456789ab.720p.m3u8", File{}, false},
 		{"720p-iframes-012.m4s", File{}, false},
 		{"720p-iframes-init.mp4", File{}, false},
 		{"audio-iframes.m3u8", File{}, false},
@@ -49,6 +54,8 @@ func TestEveryNameInAPlaylistIsUnderstood(t *testing.T) {
 		playlistFile("8k"):      {Kind: Playlist, Track: "8k"},
 		initFile(AudioTrack):    {Kind: Init, Track: AudioTrack},
 		segmentFile("144p", 17): {Kind: Segment, Track: "144p", Number: 17},
+
+		Prefix("0123456789ab") + segmentFile("144p", 17): {Kind: Segment, Version: "0123456789ab", Track: "144p", Number: 17},
 	} {
 		if got, ok := Parse(name); !ok || got != want {
 			t.Errorf("Parse(%q) = %+v, %v; want %+v", name, got, ok, want)

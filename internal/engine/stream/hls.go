@@ -19,27 +19,27 @@ func MasterPlaylist(p Presentation) []byte {
 	groups := ""
 	if p.Audio != nil {
 		fmt.Fprintf(&b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=%q,NAME=%q,DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"%d\",URI=%q\n",
-			AudioTrack, "Sound", p.Audio.Channels, playlistFile(AudioTrack))
+			AudioTrack, "Sound", p.Audio.Channels, p.Prefix+playlistFile(AudioTrack))
 		sound, soundCodecs = p.Audio.stats(), p.Audio.Codecs
 		groups = fmt.Sprintf(",AUDIO=%q", AudioTrack)
 	}
 	if len(p.Text) > 0 {
-		writeTexts(&b, p.Text)
+		writeTexts(&b, p.Prefix, p.Text)
 		groups += fmt.Sprintf(",SUBTITLES=%q", textGroup)
 	}
 	groups += ",CLOSED-CAPTIONS=NONE"
 	for _, t := range p.Video {
 		m := t.stats()
 		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,%sCODECS=%q,RESOLUTION=%dx%d,FRAME-RATE=%.3f%s\n%s\n",
-			m.peak+sound.peak, m.average+sound.average, score(p, t), codecList(t.Codecs, soundCodecs), t.Width, t.Height, m.rate.float(), groups, playlistFile(t.Name))
+			m.peak+sound.peak, m.average+sound.average, score(p, t), codecList(t.Codecs, soundCodecs), t.Width, t.Height, m.rate.float(), groups, p.Prefix+playlistFile(t.Name))
 	}
 	if p.Audio != nil {
 		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,%sCODECS=%q%s\n%s\n",
-			sound.peak, sound.average, score(p, *p.Audio), codecList(soundCodecs), groups, playlistFile(AudioTrack))
+			sound.peak, sound.average, score(p, *p.Audio), codecList(soundCodecs), groups, p.Prefix+playlistFile(AudioTrack))
 	}
 	for _, t := range p.Video {
 		fmt.Fprintf(&b, "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=%d,CODECS=%q,RESOLUTION=%dx%d,URI=%q\n",
-			t.stats().keyPeak, codecList(t.Codecs), t.Width, t.Height, playlistFile(t.Name+framesSuffix))
+			t.stats().keyPeak, codecList(t.Codecs), t.Width, t.Height, p.Prefix+playlistFile(t.Name+framesSuffix))
 	}
 	return b.Bytes()
 }

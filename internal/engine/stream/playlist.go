@@ -27,6 +27,7 @@ type Entry struct {
 // the playlist of a video that is still being encoded is written alike.
 type MediaPlaylist struct {
 	Target     int    // seconds; see TargetDuration
+	Prefix     string // of the names of all files
 	Init       string // the init segment; "" for text
 	Entries    []Entry
 	FramesOnly bool // each segment holds one frame
@@ -90,10 +91,10 @@ func (p MediaPlaylist) Encode() []byte {
 		b.WriteString("#EXT-X-INDEPENDENT-SEGMENTS\n")
 	}
 	if p.Init != "" {
-		fmt.Fprintf(&b, "#EXT-X-MAP:URI=%q\n", p.Init)
+		fmt.Fprintf(&b, "#EXT-X-MAP:URI=%q\n", p.Prefix+p.Init)
 	}
 	for _, e := range p.Entries {
-		fmt.Fprintf(&b, "#EXTINF:%d.%06d,\n%s\n", e.Micros/1e6, e.Micros%1e6, e.Name)
+		fmt.Fprintf(&b, "#EXTINF:%d.%06d,\n%s%s\n", e.Micros/1e6, e.Micros%1e6, p.Prefix, e.Name)
 	}
 	if p.Growth != Growing {
 		b.WriteString("#EXT-X-ENDLIST\n")

@@ -63,7 +63,7 @@ func NewTextPlaylist(name string, length int64, target int, growing bool) MediaP
 
 // writeTexts lists texts in a master playlist. None is shown unless a viewer or the
 // settings of the system ask for it.
-func writeTexts(b *bytes.Buffer, texts []Text) {
+func writeTexts(b *bytes.Buffer, prefix string, texts []Text) {
 	taken := map[string]bool{}
 	for _, t := range texts {
 		label := quotable(t.Label)
@@ -76,7 +76,7 @@ func writeTexts(b *bytes.Buffer, texts []Text) {
 			purpose = `,CHARACTERISTICS="public.accessibility.transcribes-spoken-dialog,public.accessibility.describes-music-and-sound"`
 		}
 		fmt.Fprintf(b, "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"%s\",NAME=\"%s\",LANGUAGE=\"%s\",DEFAULT=NO,AUTOSELECT=YES,FORCED=NO%s,URI=\"%s\"\n",
-			textGroup, label, quotable(t.Language), purpose, playlistFile(t.Name))
+			textGroup, label, quotable(t.Language), purpose, prefix+playlistFile(t.Name))
 	}
 }
 
@@ -95,14 +95,14 @@ func quotable(s string) string {
 }
 
 // textSet describes a text for DASH players, which fetch all of it at once.
-func textSet(t Text) adaptationSet {
+func textSet(prefix string, t Text) adaptationSet {
 	role := "subtitle"
 	if t.Captions {
 		role = "caption"
 	}
 	return adaptationSet{
 		ContentType: "text", MimeType: "text/vtt", Language: t.Language, Label: t.Label, Role: &property{"urn:mpeg:dash:role:2011", role},
-		Representations: []representation{{ID: t.Name, Bandwidth: textBandwidth, File: wholeFile(t.Name)}},
+		Representations: []representation{{ID: t.Name, Bandwidth: textBandwidth, File: prefix + wholeFile(t.Name)}},
 	}
 }
 

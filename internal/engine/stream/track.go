@@ -45,6 +45,8 @@ type Rendition struct {
 
 // Presentation is what the playlists of a video tell.
 type Presentation struct {
+	Prefix string // of the names of all files
+
 	Video []Track // one for each size and codec, in the order in which players should try them
 	Audio *Track  // nil for a silent video
 	Text  []Text

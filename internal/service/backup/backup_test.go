@@ -169,7 +169,7 @@ func TestDeletionsWhileABackupRuns(t *testing.T) {
 	other := l.Ready(servicetest.Plan("720p", "240p"))
 	must(t, l.Blobs.Delete(t.Context(), objects.Playback(l.Video(l.part), "720p.mp4"))) // lost long ago
 	src := sourceOf(l.Rig)
-	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(l.ready), f: func() {
+	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(video.Folder(l.ready)), f: func() {
 		must(t, l.DeleteVideo(t.Context(), l.By, l.ready))
 		name, has := other.Resolution("240p")
 		if !has {
@@ -201,7 +201,7 @@ func TestAPassThatEndsWhileABackupRuns(t *testing.T) {
 	l, path, to := newLibrary(t), file(t), onDisk(t)
 	before := l.kept()
 	src := sourceOf(l.Rig)
-	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(l.ready), f: func() {
+	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(video.Folder(l.ready)), f: func() {
 		l.Publish(l.part, 1)
 		l.WantStatuses(l.part, "ready: 720p ready, 240p ready")
 		must(t, l.Purge(t.Context(), l.part))
@@ -219,7 +219,7 @@ func TestAPassThatEndsWhileABackupRuns(t *testing.T) {
 		}
 	}
 	must(t, l.Purge(t.Context(), l.part)) // the hold is released
-	if left := l.Objects(); slices.ContainsFunc(left, func(key string) bool { return strings.HasPrefix(key, objects.Work.Prefix(l.part)) }) {
+	if left := l.Objects(); slices.ContainsFunc(left, func(key string) bool { return strings.HasPrefix(key, objects.Work.Prefix(video.Folder(l.part))) }) {
 		t.Errorf("after the backup %v are left", left)
 	}
 }
@@ -450,7 +450,7 @@ func TestABackupThatStoodStillFails(t *testing.T) {
 	t.Parallel()
 	l, path := newLibrary(t), file(t)
 	src := sourceOf(l.Rig)
-	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(l.ready), f: func() {
+	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(video.Folder(l.ready)), f: func() {
 		_, err := l.Store.Writer().ExecContext(t.Context(), `UPDATE backup_hold SET ends_at = 1`)
 		must(t, err)
 	}}
@@ -468,7 +468,7 @@ func TestCaptionsReplacedWhileABackupRuns(t *testing.T) {
 	l, path, to := newLibrary(t), file(t), onDisk(t)
 	old := l.caption(l.ready, "old")
 	src := sourceOf(l.Rig)
-	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(l.ready), f: func() { l.caption(l.ready, "new") }}
+	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(video.Folder(l.ready)), f: func() { l.caption(l.ready, "new") }}
 	summary, err := backup.ToFile(t.Context(), src, path, backup.Options{})
 	must(t, err)
 	if summary.Removed != nil || summary.Missing != nil {

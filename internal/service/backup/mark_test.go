@@ -8,6 +8,7 @@ import (
 
 	"github.com/spool-video/spool/internal/service/backup"
 	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
 )
 
 // After a run of root that was killed, the service's user cannot write to the mark, but can remove it.
@@ -41,7 +42,7 @@ func TestDamageFoundWhileABackupRunsIsNotForgotten(t *testing.T) {
 		must(t, err)
 	}
 	add()
-	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(l.ready), f: func() {
+	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(video.Folder(l.ready)), f: func() {
 		damageObjects(t, dir)
 		if _, _, err := backup.Verify(t.Context(), dir, "", nil); err == nil {
 			t.Error("the damage was not found")

@@ -21,12 +21,12 @@ type need struct {
 
 // needOf returns what a backup needs of a video. inWork says whether it has open steps.
 func needOf(v video.Video, inWork bool) need {
-	n := need{Video: v.ID, Folders: []string{objects.PlaybackArea(v).Prefix(v.ID)}}
+	n := need{Video: v.ID, Folders: []string{objects.PlaybackArea(v).Prefix(v.Folder())}}
 	if !v.CompletedAt.IsZero() { // else its bytes have to be sent again
 		n.Source = v.Source.Key
 	}
 	if inWork || v.Status == video.Processing {
-		n.Folders = append(n.Folders, objects.Work.Prefix(v.ID))
+		n.Folders = append(n.Folders, objects.Work.Prefix(v.Folder()))
 	}
 	n.Required = required(v)
 	return n

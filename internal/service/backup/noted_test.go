@@ -9,6 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/service/backup"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/system"
+	"github.com/spool-video/spool/internal/video"
 )
 
 func TestABackupThatFailedIsNotNoted(t *testing.T) {
@@ -16,7 +17,7 @@ func TestABackupThatFailedIsNotNoted(t *testing.T) {
 	l, path := newLibrary(t), file(t)
 	src := sourceOf(l.Rig)
 	ctx, cancel := context.WithCancel(t.Context())
-	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(l.ready), f: cancel} // in the middle
+	src.Blobs = &meddler{Store: l.Blobs, at: objects.Public.Prefix(video.Folder(l.ready)), f: cancel} // in the middle
 	if _, err := backup.ToFile(ctx, src, path, backup.Options{}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("ToFile = %v; want that it was interrupted", err)
 	}

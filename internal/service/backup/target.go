@@ -95,8 +95,8 @@ func (t *Target) checkStorage(ctx context.Context, id string, unfinished bool) e
 
 // checkKey refuses what is not an object of a video: above all, ownership markers of other databases.
 func checkKey(key string) error {
-	area, id, rest, ok := objects.Parse(key)
-	if !ok || !slices.Contains(objects.Areas, area) || id == "" || rest == "" {
+	area, in, rest, ok := objects.Parse(key)
+	if !ok || !slices.Contains(objects.Areas, area) || in == "" || rest == "" {
 		return fmt.Errorf("%q is not the name of an object", key)
 	}
 	return nil
@@ -165,7 +165,14 @@ func (t *Target) applyChanges(ctx context.Context, st *store.Store, q queue.Queu
 
 // forget removes from a video what a client has removed: a resolution, or a file that it lists.
 func forget(ctx context.Context, tx *store.Tx, passes *pipeline.Passes, key string) error {
-	_, id, name, _ := objects.Parse(key)
+	_, in, name, _ := objects.Parse(key)
+	id, err := tx.OwnerOf(ctx, in)
+	if video.KindOf(err) == video.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	v, err := tx.Video(ctx, id)
 	if video.KindOf(err) == video.NotFound {
 		return nil

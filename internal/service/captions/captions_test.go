@@ -167,7 +167,7 @@ func embed(b *servicetest.Rig, id video.ID, tracks ...captions.Track) {
 	for _, t := range captions.FromTracks(tracks) {
 		files = append(files, pipeline.NewFile{File: t.File, Path: b.File(string(t.Content))})
 	}
-	b.Must(b.PublishMissing(b.T.Context(), queue.Task{Kind: queue.Captions, Video: id}, files))
+	b.Must(b.PublishMissing(b.T.Context(), queue.Task{Kind: queue.Captions, Video: id}, b.Video(id), files))
 }
 
 func track(language string, dispositions ...string) captions.Track {

@@ -50,7 +50,7 @@ func TestPicturesAreAnnouncedUntilTheyAreMade(t *testing.T) {
 	check(id, "while it is processed", "not_ready", both...)
 	id = b.Ready(plan()).ID
 	check(id, "before they are made", "not_ready", both...)
-	b.Must(b.PublishFiles(ctx, task(id), []pipeline.NewFile{{File: video.File{Name: video.StoryboardFile, Kind: video.StoryboardKind}, Path: b.File("WEBVTT")}}))
+	b.Must(b.PublishFiles(ctx, task(id), b.Video(id), []pipeline.NewFile{{File: video.File{Name: video.StoryboardFile, Kind: video.StoryboardKind}, Path: b.File("WEBVTT")}}))
 	check(id, "when one of them is made", "", video.StoryboardFile)
 
 	id = b.Ready(plan()).ID

@@ -116,9 +116,14 @@ func (r *Recorder) record(ctx context.Context, tx *store.Tx, v video.Video, why 
 	if r == nil || !v.IsPublic {
 		return nil
 	}
+	for i, name := range files {
+		if f, ok := stream.Parse(name); ok && f.Track != "" {
+			files[i] = stream.Prefix(objects.VersionOf(v.ID, v.Folder())) + name
+		}
+	}
 	slices.Sort(files)
 	files = slices.Compact(files) // a video lists its variants, too
-	p := purge{id: uuid.Must(uuid.NewV7()).String(), video: v.ID, reason: why, files: files, createdAt: r.now()}
+	p := purge{id: uuid.Must(uuid.NewV7()).String(), video: v.ID, folder: v.Folder(), reason: why, files: files, createdAt: r.now()}
 	if err := insertPurge(ctx, tx, p); err != nil {
 		return fmt.Errorf("record a purge: %w", err)
 	}

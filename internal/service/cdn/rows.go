@@ -15,6 +15,7 @@ import (
 type purge struct {
 	id        string
 	video     video.ID
+	folder    video.Folder // where the files lie
 	reason    Reason
 	files     []string // names of files of the video
 	tries     int      // that failed
@@ -27,14 +28,14 @@ func insertPurge(ctx context.Context, tx *store.Tx, p purge) error {
 		return fmt.Errorf("write the files of a purge: %w", err)
 	}
 	_, err = tx.Exec(ctx, "record purge", `
-		INSERT INTO cdn_purge (id, video_id, reason, files, created_at) VALUES ($1, $2, $3, $4, $5)`,
-		p.id, p.video, p.reason, string(files), store.Millis(p.createdAt))
+		INSERT INTO cdn_purge (id, video_id, objects_in, reason, files, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		p.id, p.video, p.folder, p.reason, string(files), store.Millis(p.createdAt))
 	return err
 }
 
 // findPurge returns a purge; false: it is done.
 func findPurge(ctx context.Context, tx *store.Tx, id string) (p purge, found bool, err error) {
-	all, err := store.Collect(ctx, tx.Queries, "read purge", scanPurge, `SELECT id, video_id, reason, files, tries, created_at FROM cdn_purge WHERE id = $1`, id)
+	all, err := store.Collect(ctx, tx.Queries, "read purge", scanPurge, `SELECT id, video_id, COALESCE(objects_in, video_id), reason, files, tries, created_at FROM cdn_purge WHERE id = $1`, id)
 	if err != nil || len(all) == 0 {
 		return p, false, err
 	}
@@ -44,7 +45,7 @@ func findPurge(ctx context.Context, tx *store.Tx, id string) (p purge, found boo
 func scanPurge(row *sql.Rows) (p purge, err error) {
 	var files string
 	var created sql.NullInt64
-	if err := row.Scan(&p.id, &p.video, &p.reason, &files, &p.tries, &created); err != nil {
+	if err := row.Scan(&p.id, &p.video, &p.folder, &p.reason, &files, &p.tries, &created); err != nil {
 		return p, err
 	}
 	p.createdAt = store.FromMillis(created)

@@ -132,9 +132,9 @@ func (s *Sender) anyLeft(ctx context.Context, p purge) (bool, error) {
 	defer cancel()
 	gone := map[string]bool{}
 	for _, f := range p.files {
-		gone[objects.Public.Prefix(p.video)+f] = true
+		gone[objects.Public.Prefix(p.folder)+f] = true
 	}
-	for info, err := range s.blobs.List(ctx, objects.Public.Prefix(p.video)) {
+	for info, err := range s.blobs.List(ctx, objects.Public.Prefix(p.folder)) {
 		if err != nil {
 			return false, err
 		}

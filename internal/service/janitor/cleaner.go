@@ -46,7 +46,7 @@ const (
 // Purge removes the objects that a video does not need any more: chunk files when it is finished, the
 // files of a resolution that was deleted, everything when the video itself was.
 func (c *Cleaner) Purge(ctx context.Context, id video.ID) error {
-	o, err := loadOwner(ctx, c.store, id)
+	_, exists, err := c.living(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -54,18 +54,37 @@ func (c *Cleaner) Purge(ctx context.Context, id video.ID) error {
 	// what it leaves later.
 	idle, cancel := context.WithTimeout(ctx, idleTimeout)
 	defer cancel()
-	if err := c.queue.WaitIdle(idle, id, pipeline.DelayNoPurge(!o.exists)...); err != nil && ctx.Err() != nil {
+	if err := c.queue.WaitIdle(idle, id, pipeline.DelayNoPurge(!exists)...); err != nil && ctx.Err() != nil {
 		return err
 	}
-	if o, err = loadOwner(ctx, c.store, id); err != nil {
+	v, exists, err := c.living(ctx, id)
+	switch {
+	case err != nil:
 		return err
-	}
-	if !o.exists {
+	case !exists:
 		return c.removeVideo(ctx, id)
+	}
+	return c.cleanFolder(ctx, v.Folder())
+}
+
+// living returns a video, and whether it exists and is not marked deleted.
+func (c *Cleaner) living(ctx context.Context, id video.ID) (v video.Video, exists bool, err error) {
+	v, err = c.store.Video(ctx, id)
+	if video.KindOf(err) == video.NotFound {
+		return v, false, nil
+	}
+	return v, err == nil && v.DeletedAt.IsZero(), err
+}
+
+// cleanFolder removes what is not needed in a folder.
+func (c *Cleaner) cleanFolder(ctx context.Context, in video.Folder) error {
+	o, err := loadOwner(ctx, c.store, in)
+	if err != nil {
+		return err
 	}
 	var keys []string
 	for _, area := range objects.Areas {
-		for info, err := range c.blobs.List(ctx, area.Prefix(id)) {
+		for info, err := range c.blobs.List(ctx, area.Prefix(in)) {
 			if err != nil {
 				return blob.ServiceError("list objects", err)
 			}
@@ -95,13 +114,42 @@ func (c *Cleaner) removeObjects(ctx context.Context, id video.ID) error {
 	if err := c.uploads.AbortParts(ctx, id); err != nil {
 		return err
 	}
-	for _, area := range objects.Areas {
-		if _, err := blob.DeletePrefix(ctx, c.blobs, area.Prefix(id)); err != nil {
-			return blob.ServiceError("remove "+string(area)+" objects", err)
+	folders, err := c.foldersOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, in := range folders {
+		for _, area := range objects.Areas {
+			if _, err := blob.DeletePrefix(ctx, c.blobs, area.Prefix(in)); err != nil {
+				return blob.ServiceError("remove "+string(area)+" objects", err)
+			}
 		}
 	}
 	c.hook.Reach(failpoint.ObjectsRemoved)
 	return nil
+}
+
+// foldersOf returns where objects of a deleted video may lie. A folder that belongs to another video by now is not
+// among them.
+func (c *Cleaner) foldersOf(ctx context.Context, id video.ID) ([]video.Folder, error) {
+	v, err := c.store.Video(ctx, id)
+	if err != nil && video.KindOf(err) != video.NotFound {
+		return nil, err
+	}
+	var all []video.Folder
+	for _, in := range []video.Folder{video.Folder(id), v.ObjectsIn} {
+		if in == "" {
+			continue
+		}
+		owner, err := c.store.OwnerOf(ctx, in)
+		if err != nil && video.KindOf(err) != video.NotFound {
+			return nil, err
+		}
+		if err != nil || owner == id {
+			all = append(all, in)
+		}
+	}
+	return all, nil
 }
 
 // removeUnneeded removes objects that their video does not need, and returns how many there were. A
@@ -124,8 +172,8 @@ func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (
 		return 0, err
 	}
 	removed := 0
-	err := c.store.WithVideoLock(ctx, o.id, func(tx *store.Tx) error {
-		now, err := loadOwner(ctx, tx, o.id)
+	err := c.store.WithVideoLock(ctx, o.video.ID, func(tx *store.Tx) error {
+		now, err := loadOwner(ctx, tx, o.folder)
 		if err != nil {
 			return err
 		}
@@ -137,8 +185,8 @@ func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (
 			return err
 		}
 		removed = len(still)
-		if slices.Contains(still, objects.Upload(o.id)) {
-			return tx.CountUpload(ctx, o.id, 0)
+		if slices.Contains(still, objects.Upload(o.video.ID)) {
+			return tx.CountUpload(ctx, o.video.ID, 0)
 		}
 		return nil
 	})

@@ -76,7 +76,7 @@ func TestWorkThatEndsAfterADeletionLeavesNothing(t *testing.T) {
 
 	b.Must(b.FinishChunk(ctx, queue.Task{Kind: queue.Encode, Video: v.ID}, v, []pipeline.ChunkFile{{Path: b.File("late"), Frames: 1}}))
 	b.Must(b.FinishAudio(ctx, queue.Task{Kind: queue.Audio, Video: v.ID}, v, pipeline.AudioFile{Path: b.File("late"), Packets: 1}))
-	b.Must(b.PublishRendition(ctx, v.ID, 0, pipeline.RenditionFile{Path: b.File("late")}))
+	b.Must(b.PublishRendition(ctx, v, 0, pipeline.RenditionFile{Path: b.File("late")}))
 	b.Must(b.PublishThumbnails(ctx, v, []pipeline.ThumbnailFile{{Path: b.File("late")}}))
 	b.Must(b.GiveUpVideo(ctx, v.ID, video.Failf(video.Corrupt, "Too late.")))
 	if keys := b.Objects(); len(keys) != 0 {
@@ -98,7 +98,7 @@ func TestDeletionBeatsPublication(t *testing.T) {
 		rendition := pipeline.RenditionFile{Path: b.File(servicetest.Rendition)}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := b.PublishRendition(t.Context(), v.ID, 0, rendition); err != nil && !strings.Contains(err.Error(), "no such file") {
+			if err := b.PublishRendition(t.Context(), v, 0, rendition); err != nil && !strings.Contains(err.Error(), "no such file") {
 				t.Error(err)
 			}
 		})
@@ -160,7 +160,7 @@ func TestDeleteResolution(t *testing.T) {
 	if w.Video.Status != video.Ready || len(w.Resolutions) != 1 {
 		t.Fatalf("video = %s with %d resolutions; want ready with 720p", w.Video.Status, len(w.Resolutions))
 	}
-	b.Must(b.PublishRendition(ctx, v.ID, 1, pipeline.RenditionFile{Path: b.File("late")})) // its worker was just about to finish
+	b.Must(b.PublishRendition(ctx, v, 1, pipeline.RenditionFile{Path: b.File("late")})) // its worker was just about to finish
 	_, err = b.OpenPublic(ctx, v.ID, "240p.mp4")
 	servicetest.WantCode(t, err, video.NotFound, "not_found")
 	servicetest.WantCode(t, b.DeleteResolution(ctx, b.By, v.Resolutions[1].ID), video.NotFound, "resolution_not_found")

@@ -24,9 +24,9 @@ const minKeepFailed = 24 * time.Hour
 // keepFailed returns how long a video can be read after its upload was abandoned: by default, seven days.
 func (c Config) keepFailed() time.Duration { return max(minKeepFailed, 7*c.AbandonedAfter) }
 
-// owner is what the database says about a video that objects belong to.
+// owner is what the database says about the video that the objects in a folder belong to.
 type owner struct {
-	id     video.ID
+	folder video.Folder
 	exists bool
 	video  video.Video
 	needs  pipeline.Kept // what open steps need
@@ -34,13 +34,18 @@ type owner struct {
 
 // database is what is read about an owner, from a transaction or from outside.
 type database interface {
+	OwnerOf(context.Context, video.Folder) (video.ID, error)
 	Video(context.Context, video.ID) (video.Video, error)
 	Steps(context.Context, video.ID) ([]store.Step, error)
 }
 
-func loadOwner(ctx context.Context, db database, id video.ID) (owner, error) {
-	o := owner{id: id}
-	v, err := db.Video(ctx, id)
+func loadOwner(ctx context.Context, db database, in video.Folder) (owner, error) {
+	o := owner{folder: in}
+	id, err := db.OwnerOf(ctx, in)
+	var v video.Video
+	if err == nil {
+		v, err = db.Video(ctx, id)
+	}
 	if err != nil {
 		if video.KindOf(err) == video.NotFound {
 			err = nil

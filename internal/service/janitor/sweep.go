@@ -91,21 +91,21 @@ func (c *Cleaner) finishedTasks(ctx context.Context) (int64, error) {
 }
 
 func (c *Cleaner) sweepArea(ctx context.Context, area objects.Area, r *SweepReport) error {
-	var last owner // objects of one video come together
+	var last owner // objects of one folder come together
 	left := system.Stored{Area: string(area)}
 	for info, err := range c.blobs.List(ctx, area.Root()) {
 		if err != nil {
 			return blob.ServiceError("list objects", err)
 		}
 		r.Objects++
-		_, id, _, ok := objects.Parse(info.Key)
+		_, in, _, ok := objects.Parse(info.Key)
 		if !ok {
 			r.Unknown++
 			left.Objects, left.Bytes = left.Objects+1, left.Bytes+info.Size
 			continue
 		}
-		if last.id != id {
-			if last, err = loadOwner(ctx, c.store, id); err != nil {
+		if last.folder != in {
+			if last, err = loadOwner(ctx, c.store, in); err != nil {
 				return err
 			}
 		}
@@ -139,14 +139,14 @@ func (c *Cleaner) AbortUnfinished(ctx context.Context) (int, error) {
 		return 0, shared
 	}
 	n, err := c.blobs.AbortUnfinished(ctx, "", func(key string, begun time.Time) (bool, error) {
-		area, id, _, ok := objects.Parse(key)
+		area, in, _, ok := objects.Parse(key)
 		if !ok || area != objects.Uploads {
 			return c.now().Sub(begun) > staleWrite, nil
 		}
 		if shared != nil {
 			return false, nil
 		}
-		o, err := loadOwner(ctx, c.store, id)
+		o, err := loadOwner(ctx, c.store, in)
 		return err == nil && !c.isNeeded(o, key), err
 	})
 	if err != nil {

@@ -11,9 +11,37 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/blob/disk"
+	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
+
+// The objects of a video whose file was replaced lie in another folder than the one that has its name.
+func TestObjectsInAnotherFolder(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	ctx := t.Context()
+	v := b.Ready(servicetest.Plan("720p", "240p"))
+	other := b.Ready(servicetest.Plan("720p", "240p")).ID
+	b.Must(b.Purge(ctx, v.ID))
+	b.Must(b.Purge(ctx, other))
+	b.Must(b.Store.InTx(ctx, func(tx *store.Tx) error { // as if other had been made to replace the file of v
+		if _, err := tx.Exec(ctx, "move", `UPDATE video SET objects_in = $1 WHERE id = $2`, other, v.ID); err != nil {
+			return err
+		}
+		return tx.RemoveVideo(ctx, other)
+	}))
+	b.Must(b.Purge(ctx, other)) // of the video that is gone, which has nothing any more
+	_, err := b.Sweep(ctx)
+	b.Must(err)
+	if keys := b.Objects(); !slices.Equal(keys, []string{"public/" + string(other) + "/240p.mp4", "public/" + string(other) + "/720p.mp4"}) {
+		t.Errorf("after a sweep there are %v", keys)
+	}
+	b.Must(b.DeleteVideo(ctx, b.By, v.ID))
+	if keys := b.Objects(); len(keys) > 0 {
+		t.Errorf("%v are left of a deleted video", keys)
+	}
+}
 
 func TestSweepRemovesOrphansAndNothingElse(t *testing.T) {
 	t.Parallel()

@@ -1,22 +1,22 @@
 // Package objects builds and parses the keys of stored objects. It is pure: it knows neither the
 // storage nor the database.
 //
-// Every object of a video lies in one of five areas, followed by the video's id:
+// Every object of a video lies in one of five areas, followed by a folder (video.Folder), which is the video's ID unless
+// its file was replaced:
 //
-//	upload/{video}/file            what the client uploaded, until it is verified
-//	upload/{video}/file.info       the record of a resumable upload
-//	upload/{video}/file.part       its bytes that do not fill a part of the final object yet
-//	source/{video}/{random}        the verified file; never written again
-//	work/{video}/…                 chunk files and staged results of a pass
-//	public/{video}/720p.mp4        what is played, of public videos
-//	private/{video}/720p.mp4       and of private ones
-//	{public|private}/{video}/720p-0.jpg  thumbnails, numbered in the order asked for; also .avif and .webp
-//	{public|private}/{video}/{name}      files that the video lists (video.File)
+//	upload/{folder}/file            what the client uploaded, until it is verified
+//	upload/{folder}/file.info       the record of a resumable upload
+//	upload/{folder}/file.part       its bytes that do not fill a part of the final object yet
+//	source/{folder}/{random}        the verified file; never written again
+//	work/{folder}/…                 chunk files and staged results of a pass
+//	public/{folder}/720p.mp4        what is played, of public videos
+//	private/{folder}/720p.mp4       and of private ones
+//	{public|private}/{folder}/720p-0.jpg  thumbnails, numbered in the order asked for; also .avif and .webp
+//	{public|private}/{folder}/{name}      files that the video lists (video.File)
 //
 // Beside these, owner/{database} is a small object that marks whose storage it is.
 //
-// A playback address names its object directly, so serving it needs no query: an unsigned address
-// reaches public/ only, a signed one the file that it was signed for.
+// An unsigned playback address reaches public/ only, a signed one the file that it was signed for.
 package objects
 
 import (
@@ -46,8 +46,8 @@ const (
 // Areas lists the areas that hold objects of videos.
 var Areas = []Area{Uploads, Sources, Work, Public, Private}
 
-// Prefix is what the keys of a video's objects in this area start with.
-func (a Area) Prefix(id video.ID) string { return string(a) + "/" + string(id) + "/" }
+// Prefix is what the keys of the objects in a folder of this area start with.
+func (a Area) Prefix(f video.Folder) string { return string(a) + "/" + string(f) + "/" }
 
 // Root is what the keys of all objects in this area start with.
 func (a Area) Root() string { return string(a) + "/" }
@@ -59,7 +59,7 @@ const Markers = "owner/"
 func Marker(database string) string { return Markers + database }
 
 // Upload is the key of the uploaded file.
-func Upload(id video.ID) string { return Uploads.Prefix(id) + "file" }
+func Upload(id video.ID) string { return Uploads.Prefix(video.Folder(id)) + "file" }
 
 // UploadRecord is the key of the object that describes a resumable upload.
 func UploadRecord(id video.ID) string { return Upload(id) + ".info" }
@@ -70,7 +70,7 @@ func UploadKeys(id video.ID) []string {
 }
 
 // Source is the key of a verified file. unique tells it from other copies.
-func Source(id video.ID, unique string) string { return Sources.Prefix(id) + unique }
+func Source(id video.ID, unique string) string { return Sources.Prefix(video.Folder(id)) + unique }
 
 // NewSource is the key of a new copy of a video's file. It contains the time at which the copy begins,
 // by the clock of the caller (a UUID of version 7).
@@ -92,25 +92,25 @@ func SourceBegun(key string) (begun time.Time, ok bool) {
 
 // Chunk is the key of the file of one chunk at one rendition; codec "" is H.264. run is the name of one execution
 // of the task, which keeps its files apart from other executions.
-func Chunk(id video.ID, c video.Codec, chunk, rendition int, run string) string {
-	return fmt.Sprintf("%schunk-%d-%d-%s.mp4", workPrefix(id, c), chunk, rendition, run)
+func Chunk(in video.Folder, c video.Codec, chunk, rendition int, run string) string {
+	return fmt.Sprintf("%schunk-%d-%d-%s.mp4", workPrefix(in, c), chunk, rendition, run)
 }
 
 // Audio is the key of a piece of the encoded audio.
-func Audio(id video.ID, piece int, run string) string {
-	return fmt.Sprintf("%saudio-%d-%s.mp4", Work.Prefix(id), piece, run)
+func Audio(in video.Folder, piece int, run string) string {
+	return fmt.Sprintf("%saudio-%d-%s.mp4", Work.Prefix(in), piece, run)
 }
 
 // StagedRendition is where a finished rendition file waits for the transaction that publishes it; codec "" is H.264.
-func StagedRendition(id video.ID, c video.Codec, rendition int) string {
-	return fmt.Sprintf("%sfilm-%d.mp4", workPrefix(id, c), rendition)
+func StagedRendition(in video.Folder, c video.Codec, rendition int) string {
+	return fmt.Sprintf("%sfilm-%d.mp4", workPrefix(in, c), rendition)
 }
 
-func workPrefix(id video.ID, c video.Codec) string {
+func workPrefix(in video.Folder, c video.Codec) string {
 	if c == "" {
-		return Work.Prefix(id)
+		return Work.Prefix(in)
 	}
-	return Work.Prefix(id) + string(c) + "-"
+	return Work.Prefix(in) + string(c) + "-"
 }
 
 var workName = regexp.MustCompile(`^(?:([a-z0-9]+)-)?(?:chunk-[0-9]+-([0-9]+)-[0-9a-f]+|film-[0-9]+)\.mp4$`)
@@ -131,16 +131,16 @@ func IsChunkOf(key string, c video.Codec, rendition int) bool {
 
 // StagedThumbnail is where a finished thumbnail waits to be published; format "" means JPEG. Thumbnails in
 // other formats are staged as StagedFile, because they are made after the chunk files are no longer needed.
-func StagedThumbnail(id video.ID, rendition, thumbnail int, f video.PictureFormat) string {
+func StagedThumbnail(in video.Folder, rendition, thumbnail int, f video.PictureFormat) string {
 	jpeg := fmt.Sprintf("thumbnail-%d-%d.jpg", rendition, thumbnail)
 	if f == "" {
-		return Work.Prefix(id) + jpeg
+		return Work.Prefix(in) + jpeg
 	}
-	return StagedFile(id, video.AlternateFile(jpeg, f))
+	return StagedFile(in, video.AlternateFile(jpeg, f))
 }
 
 // StagedFile is where a finished file that a video will list waits to be published.
-func StagedFile(id video.ID, name string) string { return Work.Prefix(id) + staged + name }
+func StagedFile(in video.Folder, name string) string { return Work.Prefix(in) + staged + name }
 
 const staged = "file-"
 
@@ -159,13 +159,22 @@ func PlaybackArea(v video.Video) Area {
 }
 
 // Playback is the key of a file that people play.
-func Playback(v video.Video, file string) string { return PlaybackArea(v).Prefix(v.ID) + file }
+func Playback(v video.Video, file string) string { return PlaybackArea(v).Prefix(v.Folder()) + file }
 
-// Parse splits a key into its area, its video and the rest.
-func Parse(key string) (area Area, id video.ID, rest string, ok bool) {
+// VersionOf tells the versions of a video's file apart in the names of the files of streams: each has a folder of its
+// own. The first one is "". The last digits of an ID are random.
+func VersionOf(id video.ID, in video.Folder) string {
+	if in == video.Folder(id) {
+		return ""
+	}
+	return string(in[strings.LastIndexByte(string(in), '-')+1:])
+}
+
+// Parse splits a key into its area, its folder and the rest.
+func Parse(key string) (area Area, in video.Folder, rest string, ok bool) {
 	parts := strings.SplitN(key, "/", 3)
 	if len(parts) != 3 {
 		return "", "", "", false
 	}
-	return Area(parts[0]), video.ID(parts[1]), parts[2], true
+	return Area(parts[0]), video.Folder(parts[1]), parts[2], true
 }

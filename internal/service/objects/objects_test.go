@@ -14,21 +14,23 @@ const id = video.ID("0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e")
 func TestKeysStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	public, private := video.Video{ID: id, IsPublic: true}, video.Video{ID: id}
+	in, replaced := video.Folder(id), video.Video{ID: id, ObjectsIn: "other"}
 	for got, want := range map[string]string{
 		objects.Upload(id):                        "upload/" + string(id) + "/file",
 		objects.UploadRecord(id):                  "upload/" + string(id) + "/file.info",
 		objects.UploadKeys(id)[2]:                 "upload/" + string(id) + "/file.part",
 		objects.Source(id, "x"):                   "source/" + string(id) + "/x",
-		objects.Chunk(id, "", 3, 1, "0af"):        "work/" + string(id) + "/chunk-3-1-0af.mp4",
-		objects.Chunk(id, video.AV1, 3, 1, "0af"): "work/" + string(id) + "/av1-chunk-3-1-0af.mp4",
-		objects.Audio(id, 2, "0af"):               "work/" + string(id) + "/audio-2-0af.mp4",
-		objects.StagedRendition(id, "", 2):        "work/" + string(id) + "/film-2.mp4",
-		objects.StagedThumbnail(id, 2, 0, ""):     "work/" + string(id) + "/thumbnail-2-0.jpg",
-		objects.StagedThumbnail(id, 2, 0, "webp"): "work/" + string(id) + "/file-thumbnail-2-0.webp",
-		objects.StagedFile(id, "poster.jpg"):      "work/" + string(id) + "/file-poster.jpg",
+		objects.Chunk(in, "", 3, 1, "0af"):        "work/" + string(id) + "/chunk-3-1-0af.mp4",
+		objects.Chunk(in, video.AV1, 3, 1, "0af"): "work/" + string(id) + "/av1-chunk-3-1-0af.mp4",
+		objects.Audio(in, 2, "0af"):               "work/" + string(id) + "/audio-2-0af.mp4",
+		objects.StagedRendition(in, "", 2):        "work/" + string(id) + "/film-2.mp4",
+		objects.StagedThumbnail(in, 2, 0, ""):     "work/" + string(id) + "/thumbnail-2-0.jpg",
+		objects.StagedThumbnail(in, 2, 0, "webp"): "work/" + string(id) + "/file-thumbnail-2-0.webp",
+		objects.StagedFile(in, "poster.jpg"):      "work/" + string(id) + "/file-poster.jpg",
 		objects.Playback(public, "720p.mp4"):      "public/" + string(id) + "/720p.mp4",
 		objects.Playback(private, "720p-0.jpg"):   "private/" + string(id) + "/720p-0.jpg",
 		objects.PlaybackKeys(public, "720p")[0]:   "public/" + string(id) + "/720p.mp4",
+		objects.Playback(replaced, "720p.mp4"):    "private/other/720p.mp4",
 		objects.Marker("db"):                      "owner/db",
 		objects.RenditionFile("8k"):               "8k.mp4",
 		objects.ThumbnailFile("144p", 11):         "144p-11.jpg",
@@ -92,9 +94,9 @@ func TestParseListedFile(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	area, video, rest, ok := objects.Parse(objects.Chunk(id, "", 0, 1, "0af"))
-	if area != objects.Work || video != id || rest != "chunk-0-1-0af.mp4" || !ok {
-		t.Errorf("parsed as %s, %s, %s, %t", area, video, rest, ok)
+	area, in, rest, ok := objects.Parse(objects.Chunk(video.Folder(id), "", 0, 1, "0af"))
+	if area != objects.Work || in != video.Folder(id) || rest != "chunk-0-1-0af.mp4" || !ok {
+		t.Errorf("parsed as %s, %s, %s, %t", area, in, rest, ok)
 	}
 	if _, _, _, ok := objects.Parse("public/720p.mp4"); ok {
 		t.Error("a key without a video is accepted")

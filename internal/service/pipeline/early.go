@@ -38,7 +38,7 @@ func chunkParts(kind queue.Kind, v video.Video, steps []store.Step, rendition in
 		}
 		p.Done++
 		if s.Frames > 0 {
-			p.Keys = append(p.Keys, objects.Chunk(v.ID, KindOf(kind).Codec, n, rendition, s.Run))
+			p.Keys = append(p.Keys, objects.Chunk(v.Folder(), KindOf(kind).Codec, n, rendition, s.Run))
 			p.Frames += s.Frames
 		}
 	}
@@ -58,7 +58,7 @@ func AudioParts(v video.Video, steps []store.Step) Parts {
 			p.All, p.Broken = true, s.Frames != ended
 			return p
 		}
-		p.Keys = append(p.Keys, objects.Audio(v.ID, n, s.Run))
+		p.Keys = append(p.Keys, objects.Audio(v.Folder(), n, s.Run))
 		p.Frames += s.Frames
 		if from, to := v.Plan.AudioPiece(n); s.Frames < to-from { // it ended
 			break

@@ -13,6 +13,7 @@ import (
 // result is what a task has made, beside the objects that it has stored. A task that was skipped has the
 // zero value.
 type result struct {
+	folder video.Folder // where it was stored; "": nowhere
 	frames int64
 	pass   *int   // the first rendition of the pass that it was made for; nil: it serves every pass
 	run    string // identifies the execution in the names of the files that it has stored; "": it stored none
@@ -52,7 +53,7 @@ func (t *Tasks) finish(ctx context.Context, task queue.Task, r result) error {
 		return finish(ctx, tx, task, r)
 	})
 	if err == nil && !locked { // the video was deleted meanwhile, so what was stored is removed
-		return t.removeWork(ctx, task.Video)
+		return t.removeWork(ctx, r.folder)
 	}
 	return err
 }
@@ -94,15 +95,21 @@ func (t *Tasks) finishAfterPass(ctx context.Context, tx *store.Tx, task queue.Ta
 	return t.endAfterPass(ctx, tx, id, steps)
 }
 
-// isStale reports whether a result was made for an earlier pass, or before more renditions were wanted:
-// its worker slept through the end of that.
+// isStale reports whether a result was made for an earlier version of the file, for an earlier pass, or before more
+// renditions were wanted: its worker slept through the end of that.
 func (r result) isStale(ctx context.Context, tx *store.Tx, task queue.Task) (bool, error) {
-	if r.pass == nil {
+	if r.folder == "" {
 		return false, nil
 	}
 	v, err := tx.Video(ctx, task.Video)
-	if err != nil || v.Plan == nil || v.Plan.First != *r.pass {
+	if err != nil || v.Folder() != r.folder {
 		return true, err
+	}
+	if r.pass == nil {
+		return false, nil
+	}
+	if v.Plan == nil || v.Plan.First != *r.pass {
+		return true, nil
 	}
 	misses := func(n int) bool { return !slices.Contains(r.made, n) }
 	return slices.ContainsFunc(v.Wanted(KindOf(task.Kind).Codec), misses), nil

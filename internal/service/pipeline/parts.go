@@ -26,7 +26,7 @@ type ChunkFile struct {
 func (t *Tasks) FinishChunk(ctx context.Context, task queue.Task, v video.Video, files []ChunkFile) error {
 	r, codec := newResult(v), KindOf(task.Kind).Codec
 	for _, f := range files {
-		if _, err := t.blobs.PutFile(ctx, objects.Chunk(v.ID, codec, task.Number, f.Rendition, r.run), f.Path); err != nil {
+		if _, err := t.blobs.PutFile(ctx, objects.Chunk(v.Folder(), codec, task.Number, f.Rendition, r.run), f.Path); err != nil {
 			return fmt.Errorf("store chunk file: %w", err)
 		}
 		r.frames = int64(f.Frames)
@@ -42,7 +42,7 @@ func (t *Tasks) FinishChunk(ctx context.Context, task queue.Task, v video.Video,
 // execution may run at the same time, and people may be watching what the first one has made of a video that
 // is played while it is encoded.
 func newResult(v video.Video) result {
-	return result{pass: &v.Plan.First, run: strings.ReplaceAll(newID(), "-", "")}
+	return result{folder: v.Folder(), pass: &v.Plan.First, run: strings.ReplaceAll(newID(), "-", "")}
 }
 
 // AudioFile is one piece of the audio, as a worker made it.
@@ -57,7 +57,7 @@ func (t *Tasks) FinishAudio(ctx context.Context, task queue.Task, v video.Video,
 	r := newResult(v)
 	r.frames = ended
 	if f.Path != "" {
-		if _, err := t.blobs.PutFile(ctx, objects.Audio(v.ID, task.Number, r.run), f.Path); err != nil {
+		if _, err := t.blobs.PutFile(ctx, objects.Audio(v.Folder(), task.Number, r.run), f.Path); err != nil {
 			return fmt.Errorf("store audio: %w", err)
 		}
 		r.frames = int64(f.Packets)

@@ -101,7 +101,7 @@ func TestStaleWorkDoesNotCount(t *testing.T) {
 
 	b.Must(b.FinishChunk(ctx, queue.Task{Kind: queue.Encode, Video: v.ID}, before, old))
 	b.Must(b.PublishThumbnails(ctx, before, []pipeline.ThumbnailFile{{Rendition: 0, Path: b.File("old")}}))
-	b.Must(b.PublishRendition(ctx, v.ID, 0, pipeline.RenditionFile{Path: b.File("old")}))
+	b.Must(b.PublishRendition(ctx, before, 0, pipeline.RenditionFile{Path: b.File("old")}))
 	for _, k := range []queue.Kind{queue.Encode, queue.Thumbnails} {
 		if _, wanted, err := b.LoadTask(ctx, queue.Task{Kind: k, Video: v.ID}); !wanted || err != nil {
 			t.Errorf("%s is wanted = %t, %v after stale work; want it to go on", k, wanted, err)

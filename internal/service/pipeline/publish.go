@@ -21,37 +21,37 @@ type RenditionFile struct {
 }
 
 // PublishRendition makes a rendition playable under each name that it serves and turns those
-// resolutions ready.
+// resolutions ready. of is the video as it was when the task began.
 //
 // Copying a large file takes minutes on S3, so it is prepared first, invisibly. The objects appear
 // inside the transaction that holds the video's lock, and a deletion takes the same lock first. So
 // either the deletion comes first and nothing appears, or it comes later and finds what it has to
 // remove. A file that can be played after its deletion was confirmed cannot happen.
-func (t *Tasks) PublishRendition(ctx context.Context, id video.ID, rendition int, f RenditionFile) error {
-	staged, err := t.blobs.PutFile(ctx, objects.StagedRendition(id, "", rendition), f.Path)
+func (t *Tasks) PublishRendition(ctx context.Context, of video.Video, rendition int, f RenditionFile) error {
+	staged, err := t.blobs.PutFile(ctx, objects.StagedRendition(of.Folder(), "", rendition), f.Path)
 	if err != nil {
 		return fmt.Errorf("store rendition file: %w", err)
 	}
-	copies, err := t.prepareCopies(ctx, id, rendition, staged)
+	copies, err := t.prepareCopies(ctx, of.ID, rendition, staged)
 	defer copies.discard()
 	if err != nil {
 		return err
 	}
 	t.hook.Reach(failpoint.RenditionStaged)
 	var locked bool
-	err = t.store.WithVideoLock(ctx, id, func(tx *store.Tx) error {
+	err = t.store.WithVideoLock(ctx, of.ID, func(tx *store.Tx) error {
 		locked = true
-		done, err := tx.FinishStep(ctx, id, store.Step{Kind: string(queue.Assemble), Number: rendition}, t.clock.Now())
+		done, err := tx.FinishStep(ctx, of.ID, store.Step{Kind: string(queue.Assemble), Number: rendition}, t.clock.Now())
 		if err != nil {
 			return err
 		}
 		if !done { // another execution was first: the staged file may be unused
-			return t.passes.enqueuePurge(ctx, tx, id, AfterPass)
+			return t.passes.enqueuePurge(ctx, tx, of.ID, AfterPass)
 		}
-		return t.publish(ctx, tx, id, rendition, f, staged, copies)
+		return t.publish(ctx, tx, of.ID, rendition, f, staged, copies)
 	})
 	if err == nil && !locked {
-		return t.removeWork(ctx, id)
+		return t.removeWork(ctx, of.Folder())
 	}
 	return err
 }

@@ -50,7 +50,8 @@ func slowRig(t *testing.T) (b *servicetest.Rig, id video.ID, copies *slowCopies,
 	id = b.Processing(video.Draft{IsPublic: true}).ID
 	b.Transcode(id, servicetest.Plan("720p", "240p"))
 	rendition, err := pipeline.RenditionFile{Path: b.File(servicetest.Rendition), Width: 2, Height: 2, Duration: time.Second}, make(chan error, 1)
-	go func() { err <- b.PublishRendition(t.Context(), id, 0, rendition) }()
+	v := b.Video(id)
+	go func() { err <- b.PublishRendition(t.Context(), v, 0, rendition) }()
 	if to := <-copies.begun; to != "public/"+string(id)+"/720p.mp4" {
 		t.Fatalf("%s is being copied", to)
 	}

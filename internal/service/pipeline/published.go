@@ -22,33 +22,33 @@ type NewFile struct {
 
 // PublishFiles finishes a task whose result are files of the video itself: it makes them visible and
 // lists them, in the transaction that finishes the task's step. What PublishRendition says of
-// deletions holds for them, too.
-func (t *Tasks) PublishFiles(ctx context.Context, task queue.Task, files []NewFile) error {
-	return t.publishFiles(ctx, task, files, func(video.Video, video.File) bool { return true })
+// deletions holds for them, too. v is the video as it was when the task began.
+func (t *Tasks) PublishFiles(ctx context.Context, task queue.Task, v video.Video, files []NewFile) error {
+	return t.publishFiles(ctx, task, v, files, func(video.Video, video.File) bool { return true })
 }
 
 // PublishMissing is PublishFiles without the files for whose use the video has one already: what a client has
 // uploaded stays.
-func (t *Tasks) PublishMissing(ctx context.Context, task queue.Task, files []NewFile) error {
-	return t.publishFiles(ctx, task, files, func(v video.Video, f video.File) bool {
+func (t *Tasks) PublishMissing(ctx context.Context, task queue.Task, v video.Video, files []NewFile) error {
+	return t.publishFiles(ctx, task, v, files, func(v video.Video, f video.File) bool {
 		return !v.HasLike(f)
 	})
 }
 
 // publishFiles publishes the files that are still wanted when the video is locked.
-func (t *Tasks) publishFiles(ctx context.Context, task queue.Task, files []NewFile, wanted func(video.Video, video.File) bool) error {
+func (t *Tasks) publishFiles(ctx context.Context, task queue.Task, v video.Video, files []NewFile, wanted func(video.Video, video.File) bool) error {
 	c := newCopies(t.blobs)
 	defer c.discard()
-	listed, err := t.stageFiles(ctx, task.Video, files, c)
+	listed, err := t.stageFiles(ctx, v, files, c)
 	if err != nil {
 		return err
 	}
 	t.hook.Reach(failpoint.FilesStaged)
-	return t.finish(ctx, task, result{record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
+	return t.finish(ctx, task, result{folder: v.Folder(), record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
 		listed := slices.DeleteFunc(slices.Clone(listed), func(f video.File) bool { return !wanted(v, f) })
 		err := tx.KeepAliveWhile(ctx, func(ctx context.Context) error {
 			for _, f := range listed {
-				if err := c.publish(ctx, objects.StagedFile(v.ID, f.Name), objects.Playback(v, f.Name)); err != nil {
+				if err := c.publish(ctx, objects.StagedFile(v.Folder(), f.Name), objects.Playback(v, f.Name)); err != nil {
 					return fmt.Errorf("publish %s: %w", f.Name, err)
 				}
 			}
@@ -63,23 +63,19 @@ func (t *Tasks) publishFiles(ctx context.Context, task queue.Task, files []NewFi
 
 // stageFiles stores files where they wait for the transaction that publishes them, and prepares
 // their copies. It returns how they will be listed.
-func (t *Tasks) stageFiles(ctx context.Context, id video.ID, files []NewFile, c *copies) ([]video.File, error) {
-	v, err := t.store.Video(ctx, id)
-	if err != nil && video.KindOf(err) != video.NotFound { // of a deleted video, what is staged is removed again
-		return nil, err
-	}
+func (t *Tasks) stageFiles(ctx context.Context, v video.Video, files []NewFile, c *copies) ([]video.File, error) {
 	listed := make([]video.File, len(files))
 	for i, f := range files {
 		if parsed, ok := objects.ParseFile(f.Name); !ok || parsed.Listed == "" {
 			return nil, fmt.Errorf("%q is no name of a published file", f.Name)
 		}
-		staged, err := t.blobs.PutFile(ctx, objects.StagedFile(id, f.Name), f.Path)
+		staged, err := t.blobs.PutFile(ctx, objects.StagedFile(v.Folder(), f.Name), f.Path)
 		if err != nil {
 			return nil, fmt.Errorf("store %s: %w", f.Name, err)
 		}
 		listed[i] = f.File
 		listed[i].Size, listed[i].ContentType = staged.Size, blob.ContentType(f.Name)
-		if v.ID == "" || !t.preparesCopy(staged.Size) {
+		if !t.preparesCopy(staged.Size) {
 			continue
 		}
 		if err := c.prepare(ctx, staged.Key, objects.Playback(v, f.Name)); err != nil {

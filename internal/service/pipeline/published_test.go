@@ -63,8 +63,8 @@ func TestPublishedFilesAreListedServedAndKept(t *testing.T) {
 			servicetest.WantCode(t, err, video.NotFound, "not_found")
 		}
 
-		b.Must(b.PublishFiles(ctx, task, []pipeline.NewFile{newFile(b, captions, "WEBVTT"), newFile(b, "captions-fr.vtt", "WEBVTT fr")}))
-		b.Must(b.PublishFiles(ctx, task, []pipeline.NewFile{newFile(b, captions, "later"), newFile(b, "captions-de.vtt", "late")})) // delivered twice
+		b.Must(b.PublishFiles(ctx, task, b.Video(id), []pipeline.NewFile{newFile(b, captions, "WEBVTT"), newFile(b, "captions-fr.vtt", "WEBVTT fr")}))
+		b.Must(b.PublishFiles(ctx, task, b.Video(id), []pipeline.NewFile{newFile(b, captions, "later"), newFile(b, "captions-de.vtt", "late")})) // delivered twice
 		want := []video.File{
 			{Name: captions, Kind: "captions", ContentType: "text/vtt; charset=utf-8", Language: "en", Label: "English", Size: 6},
 			{Name: "captions-fr.vtt", Kind: "captions", ContentType: "text/vtt; charset=utf-8", Language: "en", Label: "English", Size: 9},
@@ -113,7 +113,7 @@ func TestAFileIsNotPublishedAfterTheDeletion(t *testing.T) {
 			b.Must(b.DeleteVideo(t.Context(), b.By, id))
 		}
 	}
-	b.Must(b.PublishFiles(t.Context(), task, []pipeline.NewFile{newFile(b, captions, "WEBVTT")}))
+	b.Must(b.PublishFiles(t.Context(), task, b.Video(id), []pipeline.NewFile{newFile(b, captions, "WEBVTT")}))
 	for _, key := range b.Objects() {
 		if strings.Contains(key, string(id)) {
 			t.Errorf("%s is left of a deleted video", key)
@@ -127,7 +127,7 @@ func TestFilesOfOtherNamesAreNotPublished(t *testing.T) {
 	b := servicetest.New(t)
 	id, task := withExtras(b, true)
 	for _, name := range []string{"720p.mp4", "720p-0.jpg", "../x.vtt", "Captions.vtt", ""} {
-		if err := b.PublishFiles(t.Context(), task, []pipeline.NewFile{newFile(b, name, "text")}); err == nil {
+		if err := b.PublishFiles(t.Context(), task, b.Video(id), []pipeline.NewFile{newFile(b, name, "text")}); err == nil {
 			t.Errorf("%q was published", name)
 		}
 	}
@@ -160,7 +160,7 @@ func TestPicturesKeepOnlyWhatTheyMade(t *testing.T) {
 	p := servicetest.Plan("720p", "240p")
 	p.Pictures = true
 	v := b.Ready(p)
-	staged := objects.StagedFile(v.ID, video.StoryboardFile)
+	staged := objects.StagedFile(v.Folder(), video.StoryboardFile)
 	_, err := b.Blobs.PutFile(ctx, staged, b.File("WEBVTT"))
 	b.Must(err)
 	b.Must(b.Purge(ctx, v.ID))
@@ -192,7 +192,7 @@ func TestThumbnailsInOtherFormats(t *testing.T) {
 	}
 	large, _ := v.Resolution("720p")
 	b.Must(b.DeleteResolution(ctx, b.By, large.ID))
-	b.Must(b.PublishPictures(ctx, task, []pipeline.NewFile{poster}, thumbnails))
+	b.Must(b.PublishPictures(ctx, task, v, []pipeline.NewFile{poster}, thumbnails))
 	has := func(name string) bool { return slices.Contains(b.Objects(), objects.Playback(v, name)) }
 	now := b.Video(v.ID)
 	if _, listed := now.File("poster.webp"); !listed || !has("poster.webp") || !has("240p-0.webp") || has("720p-0.webp") {
@@ -200,7 +200,7 @@ func TestThumbnailsInOtherFormats(t *testing.T) {
 	}
 	b.Must(b.Blobs.Delete(ctx, objects.Playback(v, "240p-0.webp")))
 	thumbnails = []pipeline.ThumbnailFile{{Rendition: v.Plan.RenditionOf("240p"), Format: video.WebP, Path: b.File("small")}}
-	b.Must(b.PublishPictures(ctx, task, nil, thumbnails)) // by a worker that slept
+	b.Must(b.PublishPictures(ctx, task, v, nil, thumbnails)) // by a worker that slept
 	if has("240p-0.webp") {
 		t.Error("a task that is done has published something")
 	}

@@ -80,7 +80,7 @@ func TestOthersGoOnWhileABucketCopies(t *testing.T) {
 	t.Parallel()
 	for name, publish := range map[string]func(ctx context.Context, b *servicetest.Rig, id video.ID) error{
 		"a rendition": func(ctx context.Context, b *servicetest.Rig, id video.ID) error {
-			return b.PublishRendition(ctx, id, 0, pipeline.RenditionFile{Path: b.File(servicetest.Rendition), Width: 2, Height: 2, Duration: time.Second})
+			return b.PublishRendition(ctx, b.Video(id), 0, pipeline.RenditionFile{Path: b.File(servicetest.Rendition), Width: 2, Height: 2, Duration: time.Second})
 		},
 		"thumbnails": func(ctx context.Context, b *servicetest.Rig, id video.ID) error {
 			return b.PublishThumbnails(ctx, b.Video(id), []pipeline.ThumbnailFile{{Path: b.File("first")}, {Thumbnail: 1, Path: b.File("second")}})

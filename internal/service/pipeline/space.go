@@ -128,7 +128,7 @@ func renditionBytes(c video.Codec) func(context.Context, blob.Store, video.Video
 
 // workBytes adds up the sizes of objects of a pass.
 func workBytes(ctx context.Context, blobs blob.Store, v video.Video, counts func(key string) bool) (sum int64, err error) {
-	for info, err := range blobs.List(ctx, objects.Work.Prefix(v.ID)) {
+	for info, err := range blobs.List(ctx, objects.Work.Prefix(v.Folder())) {
 		if err != nil {
 			return 0, blob.ServiceError("list chunk files", err)
 		}

@@ -128,7 +128,10 @@ func (t *Tasks) Skip(ctx context.Context, task queue.Task) error {
 }
 
 // removeWork removes what a task has stored for a video that was deleted meanwhile.
-func (t *Tasks) removeWork(ctx context.Context, id video.ID) error {
-	_, err := blob.DeletePrefix(ctx, t.blobs, objects.Work.Prefix(id))
+func (t *Tasks) removeWork(ctx context.Context, in video.Folder) error {
+	if in == "" {
+		return nil
+	}
+	_, err := blob.DeletePrefix(ctx, t.blobs, objects.Work.Prefix(in))
 	return err
 }

@@ -21,8 +21,8 @@ type ThumbnailFile struct {
 }
 
 // staged is where the thumbnail waits for the transaction that publishes it.
-func (f ThumbnailFile) staged(id video.ID) string {
-	return objects.StagedThumbnail(id, f.Rendition, f.Thumbnail, f.Format)
+func (f ThumbnailFile) staged(in video.Folder) string {
+	return objects.StagedThumbnail(in, f.Rendition, f.Thumbnail, f.Format)
 }
 
 // name returns the file name of a resolution's thumbnail.
@@ -40,10 +40,10 @@ func (t *Tasks) PublishThumbnails(ctx context.Context, v video.Video, files []Th
 	unfinished := func(_ context.Context, _ *store.Tx, v video.Video) (bool, error) {
 		return !v.Status.Finished(), nil // otherwise another was first, long ago
 	}
-	if err := t.stageThumbnails(ctx, v.ID, files, unfinished); err != nil {
+	if err := t.stageThumbnails(ctx, v, files, unfinished); err != nil {
 		return err
 	}
-	return t.finish(ctx, queue.Task{Kind: queue.Thumbnails, Video: v.ID}, result{pass: &v.Plan.First})
+	return t.finish(ctx, queue.Task{Kind: queue.Thumbnails, Video: v.ID}, result{folder: v.Folder(), pass: &v.Plan.First})
 }
 
 // PublishPictures finishes the task that makes the pictures of a ready video: thumbnails in other formats
@@ -51,33 +51,36 @@ func (t *Tasks) PublishThumbnails(ctx context.Context, v video.Video, files []Th
 //
 // A thumbnail is listed nowhere: it follows from its resolution. So thumbnails that were published before a
 // crash are replaced by the same when the task runs again, and deleted with their resolution in any case.
-func (t *Tasks) PublishPictures(ctx context.Context, task queue.Task, files []NewFile, thumbnails []ThumbnailFile) error {
+func (t *Tasks) PublishPictures(ctx context.Context, task queue.Task, v video.Video, files []NewFile, thumbnails []ThumbnailFile) error {
 	open := func(ctx context.Context, tx *store.Tx, v video.Video) (bool, error) {
 		steps, err := tx.Steps(ctx, v.ID)
 		return taskOpen(task, v, steps), err
 	}
 	if len(thumbnails) > 0 {
-		if err := t.stageThumbnails(ctx, task.Video, thumbnails, open); err != nil {
+		if err := t.stageThumbnails(ctx, v, thumbnails, open); err != nil {
 			return err
 		}
 	}
-	return t.PublishFiles(ctx, task, files)
+	return t.PublishFiles(ctx, task, v, files)
 }
 
 // wantedNow says under the lock of a video whether something of it is still wanted.
 type wantedNow func(context.Context, *store.Tx, video.Video) (bool, error)
 
 // stageThumbnails stores thumbnails and publishes the ones that are still wanted when the video is locked.
-func (t *Tasks) stageThumbnails(ctx context.Context, id video.ID, files []ThumbnailFile, wanted wantedNow) error {
+func (t *Tasks) stageThumbnails(ctx context.Context, of video.Video, files []ThumbnailFile, wanted wantedNow) error {
 	for _, f := range files {
-		if _, err := t.blobs.PutFile(ctx, f.staged(id), f.Path); err != nil {
+		if _, err := t.blobs.PutFile(ctx, f.staged(of.Folder()), f.Path); err != nil {
 			return fmt.Errorf("store thumbnail: %w", err)
 		}
 	}
 	t.hook.Reach(failpoint.ThumbnailsStaged)
-	v, err := t.store.VideoWithPlan(ctx, id)
+	v, err := t.store.VideoWithPlan(ctx, of.ID)
 	if err != nil && video.KindOf(err) != video.NotFound {
 		return err
+	}
+	if v.Folder() != of.Folder() {
+		return nil // the file was replaced meanwhile
 	}
 	for _, r := range v.Resolutions {
 		if err := t.publishThumbnails(ctx, v, r.Name, files, wanted); err != nil {
@@ -99,8 +102,9 @@ func (t *Tasks) publishThumbnails(ctx context.Context, v video.Video, name video
 		}
 	}
 	return t.store.WithVideoLock(ctx, v.ID, func(tx *store.Tx) error {
+		folder := v.Folder()
 		v, err := tx.Video(ctx, v.ID)
-		if err != nil {
+		if err != nil || v.Folder() != folder {
 			return err
 		}
 		if ok, err := wanted(ctx, tx, v); err != nil || !ok {
@@ -125,7 +129,7 @@ func thumbnailCopies(v video.Video, name video.Name, files []ThumbnailFile) iter
 			return
 		}
 		for _, f := range files {
-			if f.Rendition == v.Plan.RenditionOf(name) && !yield(f.staged(v.ID), objects.Playback(v, f.name(name))) {
+			if f.Rendition == v.Plan.RenditionOf(name) && !yield(f.staged(v.Folder()), objects.Playback(v, f.name(name))) {
 				return
 			}
 		}

@@ -19,9 +19,10 @@ import (
 //
 // All work in other codecs happens after the pass that made the video ready, in spare time: no status waits for
 // it. A pass that begins meanwhile cancels it, and its end starts it again for everything that is lacking then.
-func (t *Tasks) PublishVariant(ctx context.Context, task queue.Task, f RenditionFile) error {
+// of is the video as it was when the task began.
+func (t *Tasks) PublishVariant(ctx context.Context, task queue.Task, of video.Video, f RenditionFile) error {
 	codec := KindOf(task.Kind).Codec
-	staged, err := t.blobs.PutFile(ctx, objects.StagedRendition(task.Video, codec, task.Number), f.Path)
+	staged, err := t.blobs.PutFile(ctx, objects.StagedRendition(of.Folder(), codec, task.Number), f.Path)
 	if err != nil {
 		return fmt.Errorf("store rendition file: %w", err)
 	}
@@ -39,7 +40,7 @@ func (t *Tasks) PublishVariant(ctx context.Context, task queue.Task, f Rendition
 		}
 	}
 	t.hook.Reach(failpoint.VariantStaged)
-	return t.finish(ctx, task, result{record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
+	return t.finish(ctx, task, result{folder: of.Folder(), record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
 		made := video.Variant{Codec: codec, Status: video.Ready, SizeBytes: staged.Size, Bitrate: bitrate(staged.Size, f.Duration)}
 		return t.publishVariant(ctx, tx, v, lacking(v, task), made, staged, c)
 	}})

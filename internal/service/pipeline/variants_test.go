@@ -39,7 +39,7 @@ func finishVariantChunks(b *servicetest.Rig, v video.Video) {
 func joined(b *servicetest.Rig, id video.ID, rendition int) {
 	b.T.Helper()
 	task := queue.Task{Kind: queue.AV1Join, Video: id, Number: rendition}
-	b.Must(b.PublishVariant(b.T.Context(), task, pipeline.RenditionFile{Path: b.File("in AV1"), Duration: time.Second}))
+	b.Must(b.PublishVariant(b.T.Context(), task, b.Video(id), pipeline.RenditionFile{Path: b.File("in AV1"), Duration: time.Second}))
 }
 
 // wantVariants compares the statuses of a video in AV1, in the order of its resolutions.

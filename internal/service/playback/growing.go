@@ -27,42 +27,42 @@ type growingVideo struct {
 
 // growing returns a video that can be played while it is encoded, or nil for any other video. It asks the
 // database: an object's name does not say how much of the video exists.
-func (p *Player) growing(ctx context.Context, area objects.Area, id video.ID) (*growingVideo, error) {
-	at, err := versionOf(ctx, p.store.Queries, id)
-	if video.KindOf(err) == video.NotFound || err == nil && at.Deleted {
+func (p *Player) growing(ctx context.Context, at place) (*growingVideo, error) {
+	now, err := versionOf(ctx, p.store.Queries, at.video)
+	if video.KindOf(err) == video.NotFound || err == nil && now.Deleted {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if at.Status != video.Processing || at.PlayableAt == 0 { // most of them: nothing else is read
+	if now.Status != video.Processing || now.PlayableAt == 0 { // most of them: nothing else is read
 		return nil, nil
 	}
-	if g := p.encoding.recentlyRead(id, at, p.now()); g != nil && objects.PlaybackArea(g.Video) == area {
+	if g := p.encoding.recentlyRead(at.video, now, p.now()); g != nil && objects.PlaybackArea(g.Video) == at.area {
 		return g, nil
 	}
-	g, err := p.readGrowing(ctx, area, id)
+	g, err := p.readGrowing(ctx, at)
 	if err == nil && g != nil {
-		g.version = at
+		g.version = now
 		p.encoding.remember(g, p.now())
 	}
 	return g, err
 }
 
 // readGrowing reads all that the database knows of such a video.
-func (p *Player) readGrowing(ctx context.Context, area objects.Area, id video.ID) (*growingVideo, error) {
-	v, err := p.store.Video(ctx, id)
+func (p *Player) readGrowing(ctx context.Context, at place) (*growingVideo, error) {
+	v, err := p.store.Video(ctx, at.video)
 	if video.KindOf(err) == video.NotFound {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !v.DeletedAt.IsZero() || objects.PlaybackArea(v) != area || v.Status != video.Processing ||
+	if !v.DeletedAt.IsZero() || objects.PlaybackArea(v) != at.area || v.Status != video.Processing ||
 		v.PlayableAt.IsZero() || v.Plan == nil || v.Plan.Early == nil {
 		return nil, nil
 	}
-	steps, err := p.store.Steps(ctx, id)
+	steps, err := p.store.Steps(ctx, at.video)
 	return &growingVideo{Video: v, steps: steps}, err
 }
 

@@ -13,13 +13,13 @@ import (
 // JPEG: the smallest one that exists beside it, or else the file asked for. That may not exist, or not be
 // for this client; Open will say so.
 func (p *Player) Picture(ctx context.Context, a Access, file string, takes []video.PictureFormat) string {
-	area, err := p.area(ctx, a, file)
+	at, err := p.place(ctx, a, file)
 	if err != nil {
 		return file
 	}
 	for _, f := range takes {
 		name := video.AlternateFile(file, f)
-		if p.exists(ctx, area.Prefix(a.Video)+name) && p.exists(ctx, area.Prefix(a.Video)+file) { // it may be left of an earlier pass
+		if p.exists(ctx, at.prefix()+name) && p.exists(ctx, at.prefix()+file) { // it may be left of an earlier pass
 			return name
 		}
 	}

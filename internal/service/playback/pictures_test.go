@@ -31,7 +31,7 @@ func TestPicturesThatComeAndGo(t *testing.T) {
 			b := servicetest.NewOn(t, wrap, func(c *servicetest.Config) { c.Redirect = redirect })
 			ctx := t.Context()
 			id := b.Create(video.Draft{IsPublic: true}).Video.ID
-			key := func(file string) string { return objects.Public.Prefix(id) + file }
+			key := func(file string) string { return objects.Public.Prefix(video.Folder(id)) + file }
 			put := func(file string) {
 				t.Helper()
 				_, err := b.Blobs.Put(ctx, key(file), strings.NewReader("picture"))

@@ -32,6 +32,7 @@ type Player struct {
 	store     *store.Store
 	blobs     blob.Store
 	keys      *auth.SigningKeys
+	videos    *cache.Cache[video.ID, known]
 	now       func() time.Time
 	redirect  blob.Presigner                       // nil: files are served from here
 	local     bool                                 // the files are on this machine
@@ -48,6 +49,7 @@ type Player struct {
 func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now func() time.Time, redirect bool) *Player {
 	p := &Player{
 		store: s, blobs: blobs, keys: keys, now: now, local: blobs.Capabilities().Local,
+		videos:    cache.New[video.ID, known](maxLookups),
 		indexes:   cache.New[string, versionedIndex](indexCacheSize),
 		reads:     semaphore.NewWeighted(int64(max(2, runtime.GOMAXPROCS(0)))),
 		captions:  cache.New[textVersion, *cachedText](textCacheSize),
@@ -68,13 +70,21 @@ type Access struct {
 	Token string // the signed part of the address of a private video; "" for a public one
 }
 
-// area checks the signed part of an address, if it has one, and returns where its file lies.
-func (p *Player) area(ctx context.Context, a Access, file string) (objects.Area, error) {
-	if a.Token == "" {
-		return objects.Public, nil
+// place checks the signed part of an address, if it has one, and returns where its file lies.
+func (p *Player) place(ctx context.Context, a Access, file string) (place, error) {
+	at := place{area: objects.Public, video: a.Video}
+	if a.Token != "" {
+		at.area = objects.Private
+		purpose, subject := signedFor(a.Video, file)
+		if err := p.keys.Verify(ctx, purpose, subject, a.Token); err != nil {
+			return at, err
+		}
 	}
-	purpose, subject := signedFor(a.Video, file)
-	return objects.Private, p.keys.Verify(ctx, purpose, subject, a.Token)
+	k, err := p.lookup(ctx, a.Video)
+	if err == nil {
+		at.folder, err = k.folderOf(a.Video, file)
+	}
+	return at, err
 }
 
 const (
@@ -95,7 +105,7 @@ func (p *Player) Redirect(ctx context.Context, a Access, file string, download b
 	if p.redirect == nil || servedHere(file) {
 		return "", nil
 	}
-	area, err := p.area(ctx, a, file)
+	at, err := p.place(ctx, a, file)
 	if err != nil {
 		return "", err
 	}
@@ -108,7 +118,7 @@ func (p *Player) Redirect(ctx context.Context, a Access, file string, download b
 		}
 		life = min(left, life)
 	}
-	return p.presign(ctx, area, a.Video, file, life, download)
+	return p.presign(ctx, at, file, life, download)
 }
 
 // servedHere reports whether a file is never redirected: it is made here, or it names other files
@@ -117,24 +127,24 @@ func servedHere(file string) bool { return isStreamFile(file) || file == video.S
 
 // presign checks that the file is there before it returns an address: the storage would not explain
 // why it is missing.
-func (p *Player) presign(ctx context.Context, area objects.Area, id video.ID, file string, life time.Duration, download bool) (string, error) {
+func (p *Player) presign(ctx context.Context, at place, file string, life time.Duration, download bool) (string, error) {
 	parsed, ok := objects.ParseFile(file)
 	if !ok {
 		return "", noSuchFile()
 	}
-	key := area.Prefix(id) + file
+	key := at.prefix() + file
 	stat, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if _, err := p.blobs.Stat(stat, key); errors.Is(err, fs.ErrNotExist) {
 		p.seen.Delete(key)
-		return "", p.whyMissing(ctx, area, id, parsed)
+		return "", p.whyMissing(ctx, at, parsed)
 	} else if err != nil {
 		return "", blob.ServiceError("find "+file, err)
 	}
 	disposition := ""
 	if download {
 		var err error
-		if disposition, err = p.Disposition(ctx, id, file); err != nil {
+		if disposition, err = p.Disposition(ctx, at.video, file); err != nil {
 			return "", err
 		}
 	}
@@ -148,7 +158,7 @@ func (p *Player) presign(ctx context.Context, area objects.Area, id video.ID, fi
 // Open opens a file of a video: "720p.mp4", "720p-0.jpg", a file that the video lists, or one of the
 // stream. A file that does not exist yet is not_ready; one that never will is not_found.
 func (p *Player) Open(ctx context.Context, a Access, file string) (Content, error) {
-	area, err := p.area(ctx, a, file)
+	at, err := p.place(ctx, a, file)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +167,7 @@ func (p *Player) Open(ctx context.Context, a Access, file string) (Content, erro
 		file, ok = f.Track+".vtt", false
 	}
 	if ok {
-		return p.openStream(ctx, area, a.Video, f)
+		return p.openStream(ctx, at, f)
 	}
 	parsed, ok := objects.ParseFile(file)
 	if !ok {
@@ -166,10 +176,10 @@ func (p *Player) Open(ctx context.Context, a Access, file string) (Content, erro
 	if err := limit.TurnOf(ctx).File(ctx); err != nil {
 		return nil, err
 	}
-	o, err := p.openObject(ctx, area.Prefix(a.Video)+file)
+	o, err := p.openObject(ctx, at.prefix()+file)
 	if errors.Is(err, fs.ErrNotExist) {
-		p.seen.Delete(area.Prefix(a.Video) + file)
-		return nil, p.whyMissing(ctx, area, a.Video, parsed)
+		p.seen.Delete(at.prefix() + file)
+		return nil, p.whyMissing(ctx, at, parsed)
 	}
 	if err != nil {
 		return nil, blob.ServiceError("open "+file, err)
@@ -211,17 +221,17 @@ func notReady() *video.Error {
 }
 
 // whyMissing says why a file cannot be played. Only then is a query needed.
-func (p *Player) whyMissing(ctx context.Context, area objects.Area, id video.ID, file objects.File) error {
-	v, err := p.store.Video(ctx, id)
+func (p *Player) whyMissing(ctx context.Context, at place, file objects.File) error {
+	v, err := p.store.Video(ctx, at.video)
 	if err != nil && video.KindOf(err) != video.NotFound {
 		return err
 	}
-	if err != nil || !v.DeletedAt.IsZero() || objects.PlaybackArea(v) != area {
+	if err != nil || !v.DeletedAt.IsZero() || objects.PlaybackArea(v) != at.area {
 		return noSuchFile()
 	}
 	pending := file.Pending(v)
 	if file.Listed != "" {
-		steps, err := p.store.Steps(ctx, id)
+		steps, err := p.store.Steps(ctx, at.video)
 		if err != nil {
 			return err
 		}

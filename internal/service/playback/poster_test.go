@@ -75,7 +75,7 @@ func TestThePosterOfAVideo(t *testing.T) {
 	b.Add(id, "480p") // another pass tries again
 	check(id, "before another pass", "not_ready", true)
 	finishPass(b, id, func(task queue.Task) error {
-		return b.PublishFiles(ctx, task, []pipeline.NewFile{{File: video.File{Name: video.PosterFile, Kind: video.PosterKind}, Path: b.File("jpeg")}})
+		return b.PublishFiles(ctx, task, b.Video(id), []pipeline.NewFile{{File: video.File{Name: video.PosterFile, Kind: video.PosterKind}, Path: b.File("jpeg")}})
 	})
 	check(id, "when it is made", "", true)
 

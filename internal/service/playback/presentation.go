@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/stream"
-	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -37,20 +36,20 @@ func (s sources) version() []string {
 }
 
 // sources lists the rendition files of a video and, while some of them are being made, what is there of them.
-func (p *Player) sources(ctx context.Context, area objects.Area, id video.ID) (sources, error) {
-	found, missing := p.listRenditions(ctx, area, id)
+func (p *Player) sources(ctx context.Context, at place) (sources, error) {
+	found, missing := p.listRenditions(ctx, at)
 	if missing != nil && video.KindOf(missing) != video.NotFound {
 		return sources{}, missing
 	}
 	if missing == nil && !slices.ContainsFunc(found, p.isRecent) {
 		return sources{files: found}, nil
 	}
-	g, err := p.growing(ctx, area, id)
+	g, err := p.growing(ctx, at)
 	switch {
 	case err != nil && (g != nil || missing != nil): // files alone can be told without the database
 		return sources{}, err
 	case g == nil: // the first file may have been published since they were listed
-		found, err = p.listRenditions(ctx, area, id)
+		found, err = p.listRenditions(ctx, at)
 		return sources{files: found}, err
 	}
 	return sources{files: found, growing: g}, nil
@@ -61,7 +60,7 @@ func (p *Player) isRecent(f listedRendition) bool {
 }
 
 // readSources reads the indexes of what was listed, and returns how they are presented.
-func (p *Player) readSources(ctx context.Context, area objects.Area, id video.ID, s sources) (present func() stream.Presentation, err error) {
+func (p *Player) readSources(ctx context.Context, at place, s sources) (present func() stream.Presentation, err error) {
 	files, err := p.readAll(ctx, s.files)
 	if err != nil {
 		return nil, err
@@ -71,19 +70,19 @@ func (p *Player) readSources(ctx context.Context, area objects.Area, id video.ID
 		if err != nil || len(show.Video) > 0 {
 			return func() stream.Presentation { return show }, err
 		}
-		if files, err = p.renditions(ctx, area, id); err != nil { // all of it may have been published meanwhile
+		if files, err = p.renditions(ctx, at); err != nil { // all of it may have been published meanwhile
 			return nil, err
 		}
 	}
 	if len(files) == 0 {
-		return nil, p.whyNoStream(ctx, area, id)
+		return nil, p.whyNoStream(ctx, at)
 	}
 	return func() stream.Presentation { return stream.Present(files) }, nil
 }
 
 // lengthOf returns how long a video is, as far as it is there.
-func (p *Player) lengthOf(ctx context.Context, area objects.Area, id video.ID) (time.Duration, error) {
-	s, err := p.sources(ctx, area, id)
+func (p *Player) lengthOf(ctx context.Context, at place) (time.Duration, error) {
+	s, err := p.sources(ctx, at)
 	if err != nil {
 		return 0, err
 	}
@@ -95,7 +94,7 @@ func (p *Player) lengthOf(ctx context.Context, area objects.Area, id video.ID) (
 		}
 		return length, err
 	}
-	present, err := p.readSources(ctx, area, id, s)
+	present, err := p.readSources(ctx, at, s)
 	if err != nil {
 		return 0, err
 	}

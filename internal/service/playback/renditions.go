@@ -27,9 +27,9 @@ type listedRendition struct {
 
 // listRenditions lists the rendition files of a video, smallest first. If none of them is in H.264, the
 // error says why.
-func (p *Player) listRenditions(ctx context.Context, area objects.Area, id video.ID) ([]listedRendition, error) {
+func (p *Player) listRenditions(ctx context.Context, at place) ([]listedRendition, error) {
 	var found []listedRendition
-	for info, err := range p.blobs.List(ctx, area.Prefix(id)) {
+	for info, err := range p.blobs.List(ctx, at.prefix()) {
 		if err != nil {
 			return nil, blob.ServiceError("list rendition files", err)
 		}
@@ -41,7 +41,7 @@ func (p *Player) listRenditions(ctx context.Context, area objects.Area, id video
 		}
 	}
 	if !slices.ContainsFunc(found, func(f listedRendition) bool { return f.track == string(f.name) }) {
-		return nil, p.whyNoStream(ctx, area, id)
+		return nil, p.whyNoStream(ctx, at)
 	}
 	slices.SortFunc(found, func(a, b listedRendition) int { return cmp.Compare(a.name.ShortSide(), b.name.ShortSide()) })
 	return found, nil
@@ -56,14 +56,14 @@ func variantTrack(file string) (track string, name video.Name, ok bool) {
 }
 
 // renditions returns the rendition files of a video with their indexes, smallest first.
-func (p *Player) renditions(ctx context.Context, area objects.Area, id video.ID) ([]stream.Rendition, error) {
-	found, err := p.listRenditions(ctx, area, id)
+func (p *Player) renditions(ctx context.Context, at place) ([]stream.Rendition, error) {
+	found, err := p.listRenditions(ctx, at)
 	if err != nil {
 		return nil, err
 	}
 	all, err := p.readAll(ctx, found)
 	if err == nil && len(all) == 0 {
-		return nil, p.whyNoStream(ctx, area, id)
+		return nil, p.whyNoStream(ctx, at)
 	}
 	return all, err
 }
@@ -89,12 +89,12 @@ func (p *Player) readAll(ctx context.Context, found []listedRendition) ([]stream
 }
 
 // whyNoStream says why a video has nothing to stream.
-func (p *Player) whyNoStream(ctx context.Context, area objects.Area, id video.ID) error {
-	v, err := p.store.Video(ctx, id)
+func (p *Player) whyNoStream(ctx context.Context, at place) error {
+	v, err := p.store.Video(ctx, at.video)
 	if err != nil && video.KindOf(err) != video.NotFound {
 		return err
 	}
-	if err != nil || !v.DeletedAt.IsZero() || objects.PlaybackArea(v) != area {
+	if err != nil || !v.DeletedAt.IsZero() || objects.PlaybackArea(v) != at.area {
 		return noSuchFile()
 	}
 	for _, r := range v.Resolutions {

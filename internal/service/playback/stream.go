@@ -18,13 +18,13 @@ import (
 
 // openStream makes a file of a stream. Whatever is in memory, the storage is asked first whether the
 // rendition file is there: a deleted one has no stream.
-func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID, f stream.File) (Content, error) {
+func (p *Player) openStream(ctx context.Context, at place, f stream.File) (Content, error) {
 	if f.Kind == stream.Segment || f.Kind == stream.Frame {
-		return p.openSegment(ctx, area, id, f)
+		return p.openSegment(ctx, at, f)
 	}
 	finding, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	d, err := p.findDocument(finding, area, id, f)
+	d, err := p.findDocument(finding, at, f)
 	if err != nil {
 		return nil, err
 	}
@@ -33,35 +33,35 @@ func (p *Player) openStream(ctx context.Context, area objects.Area, id video.ID,
 }
 
 // findDocument finds what a file of a stream is made from.
-func (p *Player) findDocument(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*document, error) {
+func (p *Player) findDocument(ctx context.Context, at place, f stream.File) (*document, error) {
 	switch f.Kind {
 	case stream.Master, stream.Manifest:
-		return p.findOverview(ctx, area, id, f)
+		return p.findOverview(ctx, at, f)
 	case stream.TextPlaylist, stream.TextSegment:
-		return p.findText(ctx, area, id, f)
+		return p.findText(ctx, at, f)
 	case stream.Init:
-		return p.openInit(ctx, area, id, f)
+		return p.openInit(ctx, at, f)
 	}
-	return p.findPlaylist(ctx, area, id, f)
+	return p.findPlaylist(ctx, at, f)
 }
 
 // findOverview finds the list of renditions. It has no modification time: the deletion of a rendition
 // would not change it.
-func (p *Player) findOverview(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*document, error) {
-	s, err := p.sources(ctx, area, id)
+func (p *Player) findOverview(ctx context.Context, at place, f stream.File) (*document, error) {
+	s, err := p.sources(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	texts := p.textTracks(ctx, id)
-	from := []any{area.Prefix(id), s.version(), texts}
+	texts := p.textTracks(ctx, at.video)
+	from := []any{at.prefix(), s.version(), texts}
 	if f.Kind == stream.Manifest && s.growing != nil {
 		from = append(from, p.now().Unix()) // it tells the time
 	}
 	d := p.document(newDocumentID(f, from...), time.Time{}, func(ctx context.Context) (func() ([]byte, error), error) {
-		present, err := p.readSources(ctx, area, id, s)
+		present, err := p.readSources(ctx, at, s)
 		return func() ([]byte, error) {
 			show := present()
-			show.Text = texts
+			show.Text, show.Prefix = texts, at.names()
 			if f.Kind == stream.Master {
 				return stream.MasterPlaylist(show), nil
 			}
@@ -72,8 +72,8 @@ func (p *Player) findOverview(ctx context.Context, area objects.Area, id video.I
 	return d, nil
 }
 
-func (p *Player) openInit(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*document, error) {
-	file, track, err := p.openTrack(ctx, area, id, f.Track)
+func (p *Player) openInit(ctx context.Context, at place, f stream.File) (*document, error) {
+	file, track, err := p.openTrack(ctx, at, f.Track)
 	if err != nil {
 		return nil, err
 	}
@@ -84,53 +84,53 @@ func (p *Player) openInit(ctx context.Context, area objects.Area, id video.ID, f
 }
 
 // findPlaylist finds the playlist of a track. Where its rendition file is listed, the file is not opened.
-func (p *Player) findPlaylist(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*document, error) {
-	found, missing := p.listRenditions(ctx, area, id)
+func (p *Player) findPlaylist(ctx context.Context, at place, f stream.File) (*document, error) {
+	found, missing := p.listRenditions(ctx, at)
 	if missing != nil && video.KindOf(missing) != video.NotFound {
 		return nil, missing
 	}
 	for _, r := range found {
 		if r.track == f.Track {
-			return p.filePlaylist(area, id, f, found, r.info.Modified), nil
+			return p.filePlaylist(at, f, found, r.info.Modified), nil
 		}
 	}
-	file, track, err := p.openTrack(ctx, area, id, f.Track)
+	file, track, err := p.openTrack(ctx, at, f.Track)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	growing, early := file.(*growingFile)
 	if early {
-		return p.growingPlaylist(f, growing, track), nil
+		return p.growingPlaylist(at, f, growing, track), nil
 	}
 	if missing != nil { // the file may have been published since they were listed
-		if found, err = p.listRenditions(ctx, area, id); err != nil {
+		if found, err = p.listRenditions(ctx, at); err != nil {
 			return nil, err
 		}
 	}
-	return p.filePlaylist(area, id, f, found, file.Info().Modified), nil
+	return p.filePlaylist(at, f, found, file.Info().Modified), nil
 }
 
 // filePlaylist returns the playlist of a track of a rendition file. The target duration and the type are the
 // same in the playlists of all files.
-func (p *Player) filePlaylist(area objects.Area, id video.ID, f stream.File, found []listedRendition, modified time.Time) *document {
-	return p.document(newDocumentID(f, area.Prefix(id), sources{files: found}.version()), modified, func(ctx context.Context) (func() ([]byte, error), error) {
-		file, track, err := p.openFileTrack(ctx, area, id, f.Track)
+func (p *Player) filePlaylist(at place, f stream.File, found []listedRendition, modified time.Time) *document {
+	return p.document(newDocumentID(f, at.prefix(), sources{files: found}.version()), modified, func(ctx context.Context) (func() ([]byte, error), error) {
+		file, track, err := p.openFileTrack(ctx, at, f.Track)
 		if err != nil {
 			return nil, err
 		}
 		defer file.Close()
-		all, err := p.renditions(ctx, area, id)
+		all, err := p.renditions(ctx, at)
 		return func() ([]byte, error) {
 			t, show := stream.TrackOf(f.Track, track), stream.Present(all)
 			target := max(trackTarget(t), show.Target()) // its own is longer if it is not listed there
-			return playlistOf(f, t, target, stream.GrowthOf(time.Duration(show.Micros())*time.Microsecond, false)), nil
+			return playlistOf(at, f, t, target, stream.GrowthOf(time.Duration(show.Micros())*time.Microsecond, false)), nil
 		}, err
 	})
 }
 
 // growingPlaylist returns the playlist of a track that is being made.
-func (p *Player) growingPlaylist(f stream.File, of *growingFile, track *mp4.Segments) *document {
+func (p *Player) growingPlaylist(at place, f stream.File, of *growingFile, track *mp4.Segments) *document {
 	growth := stream.Grown
 	if of.more {
 		growth = stream.Growing
@@ -138,7 +138,7 @@ func (p *Player) growingPlaylist(f stream.File, of *growingFile, track *mp4.Segm
 	d := p.document(newDocumentID(f, of.Info().ETag, growth), of.Info().Modified, func(context.Context) (func() ([]byte, error), error) {
 		return func() ([]byte, error) {
 			t := stream.TrackOf(f.Track, track)
-			return playlistOf(f, t, trackTarget(t), growth), nil
+			return playlistOf(at, f, t, trackTarget(t), growth), nil
 		}, nil
 	})
 	d.grows = true
@@ -150,20 +150,22 @@ func trackTarget(t stream.Track) int {
 	return stream.NewPresentation([]stream.Track{t}, nil).Target()
 }
 
-func playlistOf(f stream.File, t stream.Track, target int, growth stream.Growth) []byte {
+func playlistOf(at place, f stream.File, t stream.Track, target int, growth stream.Growth) []byte {
+	list := t.Playlist(target, growth)
 	if f.Kind == stream.FramesPlaylist {
-		return t.FramesPlaylist(target, growth).Encode()
+		list = t.FramesPlaylist(target, growth)
 	}
-	return t.Playlist(target, growth).Encode()
+	list.Prefix = at.names()
+	return list.Encode()
 }
 
 // openSegment returns a segment whose media are read from the rendition file as they are sent. The
 // storage has openTimeout to begin, and no limit to go on.
-func (p *Player) openSegment(ctx context.Context, area objects.Area, id video.ID, f stream.File) (Content, error) {
+func (p *Player) openSegment(ctx context.Context, at place, f stream.File) (Content, error) {
 	if err := limit.TurnOf(ctx).File(ctx); err != nil {
 		return nil, err
 	}
-	s, err := openInTime(ctx, func(ctx context.Context) (*segment, error) { return p.findSegment(ctx, area, id, f) })
+	s, err := openInTime(ctx, func(ctx context.Context) (*segment, error) { return p.findSegment(ctx, at, f) })
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, blob.ServiceError("open rendition file", err)
 	}
@@ -175,10 +177,10 @@ func (p *Player) openSegment(ctx context.Context, area objects.Area, id video.ID
 
 // findSegment opens a segment. The pieces of a file are removed some time after it is published, so what
 // has just gone is in the file now.
-func (p *Player) findSegment(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*segment, error) {
-	s, err := p.cutSegment(ctx, area, id, f)
+func (p *Player) findSegment(ctx context.Context, at place, f stream.File) (*segment, error) {
+	s, err := p.cutSegment(ctx, at, f)
 	if errors.Is(err, fs.ErrNotExist) {
-		s, err = p.cutSegment(ctx, area, id, f)
+		s, err = p.cutSegment(ctx, at, f)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, blob.ServiceError("open chunk file", err)
@@ -187,8 +189,8 @@ func (p *Player) findSegment(ctx context.Context, area objects.Area, id video.ID
 }
 
 // cutSegment opens a segment. A piece that has gone is fs.ErrNotExist.
-func (p *Player) cutSegment(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*segment, error) {
-	file, track, err := p.openTrack(ctx, area, id, f.Track)
+func (p *Player) cutSegment(ctx context.Context, at place, f stream.File) (*segment, error) {
+	file, track, err := p.openTrack(ctx, at, f.Track)
 	if err != nil {
 		return nil, err
 	}
@@ -224,15 +226,15 @@ func cutOut(track *mp4.Segments, f stream.File, of blob.Info) (cut, error) {
 
 // openTrack opens a track: of the rendition file that has it or, while that is being made, of what is
 // there of it. A file may be published, and its pieces removed, between the two.
-func (p *Player) openTrack(ctx context.Context, area objects.Area, id video.ID, name string) (mediaFile, *mp4.Segments, error) {
-	file, segments, err := p.openFileTrack(ctx, area, id, name)
+func (p *Player) openTrack(ctx context.Context, at place, name string) (mediaFile, *mp4.Segments, error) {
+	file, segments, err := p.openFileTrack(ctx, at, name)
 	if err == nil {
 		return file, segments, nil
 	}
 	if video.KindOf(err) != video.NotFound || name != stream.AudioTrack && !video.Name(name).Valid() {
 		return nil, nil, err
 	}
-	g, err := p.growing(ctx, area, id)
+	g, err := p.growing(ctx, at)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -245,15 +247,15 @@ func (p *Player) openTrack(ctx context.Context, area objects.Area, id video.ID, 
 			return nil, nil, err
 		}
 	}
-	return p.openFileTrack(ctx, area, id, name) // it may have been published since it was looked for
+	return p.openFileTrack(ctx, at, name) // it may have been published since it was looked for
 }
 
 // openFileTrack opens the rendition file that has a track, and finds the track in its index.
-func (p *Player) openFileTrack(ctx context.Context, area objects.Area, id video.ID, name string) (blob.Object, *mp4.Segments, error) {
+func (p *Player) openFileTrack(ctx context.Context, at place, name string) (blob.Object, *mp4.Segments, error) {
 	if name == stream.AudioTrack {
-		return p.openAudio(ctx, area, id)
+		return p.openAudio(ctx, at)
 	}
-	file, err := p.openRendition(ctx, area, id, name)
+	file, err := p.openRendition(ctx, at, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -268,16 +270,16 @@ func (p *Player) openFileTrack(ctx context.Context, area objects.Area, id video.
 // openAudio opens a rendition file to read the audio from. The audio is the same in all of them,
 // except in those whose audio could not be decoded. The smallest file has the fewest other bytes in
 // between. A file whose index is known is likely to be there, which saves listing them.
-func (p *Player) openAudio(ctx context.Context, area objects.Area, id video.ID) (blob.Object, *mp4.Segments, error) {
+func (p *Player) openAudio(ctx context.Context, at place) (blob.Object, *mp4.Segments, error) {
 	known := slices.DeleteFunc(slices.Clone(video.Names), func(n video.Name) bool {
-		_, ok := p.indexes.Get(area.Prefix(id) + objects.RenditionFile(n))
+		_, ok := p.indexes.Get(at.prefix() + objects.RenditionFile(n))
 		return !ok
 	})
-	file, audio, err := p.openFirstAudio(ctx, area, id, known)
+	file, audio, err := p.openFirstAudio(ctx, at, known)
 	if video.KindOf(err) != video.NotFound {
 		return file, audio, err
 	}
-	found, err := p.listRenditions(ctx, area, id)
+	found, err := p.listRenditions(ctx, at)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -287,13 +289,13 @@ func (p *Player) openAudio(ctx context.Context, area objects.Area, id video.ID) 
 			others = append(others, f.name)
 		}
 	}
-	return p.openFirstAudio(ctx, area, id, others)
+	return p.openFirstAudio(ctx, at, others)
 }
 
 // openFirstAudio opens the first rendition file that is there and has audio.
-func (p *Player) openFirstAudio(ctx context.Context, area objects.Area, id video.ID, names []video.Name) (blob.Object, *mp4.Segments, error) {
+func (p *Player) openFirstAudio(ctx context.Context, at place, names []video.Name) (blob.Object, *mp4.Segments, error) {
 	for _, n := range names {
-		file, err := p.blobs.Open(ctx, area.Prefix(id)+objects.RenditionFile(n))
+		file, err := p.blobs.Open(ctx, at.prefix()+objects.RenditionFile(n))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // deleted meanwhile
 		}
@@ -313,15 +315,15 @@ func (p *Player) openFirstAudio(ctx context.Context, area objects.Area, id video
 }
 
 // openRendition opens the rendition file of a track.
-func (p *Player) openRendition(ctx context.Context, area objects.Area, id video.ID, track string) (blob.Object, error) {
+func (p *Player) openRendition(ctx context.Context, at place, track string) (blob.Object, error) {
 	name := track + ".mp4"
 	parsed, ok := objects.ParseFile(name)
 	if _, _, isVariant := variantTrack(name); !ok || !parsed.IsRendition() && !isVariant {
 		return nil, noSuchFile()
 	}
-	file, err := p.blobs.Open(ctx, area.Prefix(id)+name)
+	file, err := p.blobs.Open(ctx, at.prefix()+name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, p.whyMissing(ctx, area, id, parsed)
+		return nil, p.whyMissing(ctx, at, parsed)
 	}
 	if err != nil {
 		return nil, blob.ServiceError("open rendition file", err)

@@ -10,7 +10,6 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/engine/stream"
 	"github.com/spool-video/spool/internal/engine/webvtt"
-	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -34,8 +33,8 @@ func (p *Player) textTracks(ctx context.Context, id video.ID) []stream.Text {
 const maxTextSegment = int(1000 * time.Hour / stream.TextLength)
 
 // findText finds a file of a stream that is made from the captions in one language, which are stored as one file.
-func (p *Player) findText(ctx context.Context, area objects.Area, id video.ID, f stream.File) (*document, error) {
-	info, err := p.blobs.Stat(ctx, area.Prefix(id)+f.Track+".vtt")
+func (p *Player) findText(ctx context.Context, at place, f stream.File) (*document, error) {
+	info, err := p.blobs.Stat(ctx, at.prefix()+f.Track+".vtt")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, noSuchFile()
 	}
@@ -43,17 +42,19 @@ func (p *Player) findText(ctx context.Context, area objects.Area, id video.ID, f
 		return nil, blob.ServiceError("find captions", err)
 	}
 	if f.Kind == stream.TextSegment {
-		return p.findTextSegment(ctx, area, id, f, info)
+		return p.findTextSegment(ctx, at, f, info)
 	}
-	s, err := p.sources(ctx, area, id)
+	s, err := p.sources(ctx, at)
 	if err != nil {
 		return nil, err
 	}
 	d := p.document(newDocumentID(f, info.Key, s.version()), info.Modified, func(ctx context.Context) (func() ([]byte, error), error) {
-		present, err := p.readSources(ctx, area, id, s)
+		present, err := p.readSources(ctx, at, s)
 		return func() ([]byte, error) {
 			show := present()
-			return stream.NewTextPlaylist(f.Track, show.Micros(), show.Target(), show.Live != nil).Encode(), nil
+			list := stream.NewTextPlaylist(f.Track, show.Micros(), show.Target(), show.Live != nil)
+			list.Prefix = at.names()
+			return list.Encode(), nil
 		}, err
 	})
 	d.grows = s.growing != nil
@@ -62,7 +63,7 @@ func (p *Player) findText(ctx context.Context, area objects.Area, id video.ID, f
 
 // findTextSegment finds a segment of captions. There are segments up to the end of the video, as far as it is
 // there, and up to the end of the last text.
-func (p *Player) findTextSegment(ctx context.Context, area objects.Area, id video.ID, f stream.File, captions blob.Info) (*document, error) {
+func (p *Player) findTextSegment(ctx context.Context, at place, f stream.File, captions blob.Info) (*document, error) {
 	if f.Number >= maxTextSegment {
 		return nil, noSuchFile()
 	}
@@ -81,7 +82,7 @@ func (p *Player) findTextSegment(ctx context.Context, area objects.Area, id vide
 	if err != nil || from < text.end {
 		return d, err
 	}
-	length, err := p.lengthOf(ctx, area, id)
+	length, err := p.lengthOf(ctx, at)
 	if err == nil && from >= length {
 		err = noSuchFile()
 	}

@@ -141,6 +141,13 @@ func IsPlaylist(file string) bool {
 	return strings.HasSuffix(file, ".m3u8") || file == stream.ManifestFile
 }
 
+// IsVersioned reports whether another content has another name: the name of a file of a stream says of which version of
+// the video it is, and the name of captions depends on the text.
+func IsVersioned(file string) bool {
+	_, isText := stream.TextName(file)
+	return isText || isStreamFile(file) && !MayChange(file)
+}
+
 // MayChange reports whether the content of a file may change while its video lives. The list of
 // renditions does: they become ready one after the other, and can be deleted.
 func MayChange(file string) bool {

@@ -123,7 +123,7 @@ const Rendition = "the rendition"
 // Publish publishes a rendition.
 func (r *Rig) Publish(id video.ID, rendition int) {
 	r.T.Helper()
-	r.Must(r.PublishRendition(r.T.Context(), id, rendition, pipeline.RenditionFile{Path: r.File(Rendition), Width: 2, Height: 2, Duration: time.Second}))
+	r.Must(r.PublishRendition(r.T.Context(), r.Video(id), rendition, pipeline.RenditionFile{Path: r.File(Rendition), Width: 2, Height: 2, Duration: time.Second}))
 }
 
 // Finish plays the part of the workers from the inspection to the end, for the resolutions that wait

@@ -47,7 +47,7 @@ func TestWhichPictureFormatsAClientTakes(t *testing.T) {
 // A picture is sent in the format that the client takes, and caches are told what that depends on.
 func TestPicturesByAccept(t *testing.T) {
 	t.Parallel()
-	const kept, own = "public, max-age=3600, immutable", "private, max-age=3600"
+	const kept, own = "public, max-age=0, s-maxage=3600", "private, no-cache"
 	for _, tt := range []struct {
 		file, accept            string
 		signed                  bool
@@ -94,7 +94,7 @@ func TestAPictureThatIsGoneIsSentAsJPEG(t *testing.T) {
 	r.addFile("720p-0.jpg", []byte("a JPEG"))
 	r.addFile("720p-0.webp", []byte("a WebP"))
 	w := r.do("GET", r.public("720p-0.jpg"), "Accept", "image/webp")
-	if got := w.Header(); w.Code != http.StatusOK || w.Body.String() != "a JPEG" || got.Get("Content-Type") != "image/jpeg" || got.Get("Cache-Control") != "public, max-age=3600, immutable" || got.Get("Vary") != "Accept" {
+	if got := w.Header(); w.Code != http.StatusOK || w.Body.String() != "a JPEG" || got.Get("Content-Type") != "image/jpeg" || got.Get("Cache-Control") != "public, max-age=0, s-maxage=3600" || got.Get("Vary") != "Accept" {
 		t.Errorf("%d %q %v", w.Code, w.Body, got)
 	}
 	if w := r.do("GET", r.public("720p-1.jpg"), "Accept", "image/webp"); w.Code != http.StatusNotFound {
@@ -109,8 +109,8 @@ func TestPicturesByRedirect(t *testing.T) {
 	r.addFile("poster.jpg", []byte("a JPEG"))
 	r.addFile("poster.webp", []byte("a WebP"))
 	for accept, want := range map[string]struct{ file, cache string }{
-		"image/webp": {"poster.webp", "private, max-age=3600"},
-		"*/*":        {"poster.jpg", "public, max-age=3600"},
+		"image/webp": {"poster.webp", "private, max-age=10"},
+		"*/*":        {"poster.jpg", "public, max-age=10"},
 	} {
 		w := r.do("GET", r.public("poster.jpg"), "Accept", accept)
 		if got := w.Header().Get("Location"); w.Code != http.StatusFound || got != "https://bucket.example/public/"+string(r.film)+"/"+want.file+"?" || w.Header().Get("Vary") != "Accept" || w.Header().Get("Cache-Control") != want.cache {

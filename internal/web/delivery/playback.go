@@ -12,16 +12,15 @@ import (
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
-// maxCache is how long a response may be cached without revalidation. The content
-// of a public URL does not change, but caches must notice a deletion eventually, and
-// that a resolution was added again after one: its file has another ETag.
+// maxCache is how long a segment may be cached without revalidation, and anything by shared caches. The content of
+// a segment does not change, but caches must notice a deletion eventually.
 const maxCache = time.Hour
 
 // purgedCache is maxCache for a CDN that is told of deletions. It bounds how long a deleted file can be
 // seen after all if the CDN was not to be reached for days.
 const purgedCache = 24 * time.Hour
 
-// manifestCache is maxCache for files that do change: playlists and manifests
+// manifestCache is maxCache for files that do change, and for redirects to them: playlists and manifests
 // should offer a new resolution soon after it is ready.
 const manifestCache = 10 * time.Second
 
@@ -102,7 +101,7 @@ func (d *delivery) serveOne(w http.ResponseWriter, r *http.Request, a playback.A
 	if replaced {
 		return d.play(w, r, a, file, c)
 	}
-	redirect(w, r, address, c.maxAge(maxCache))
+	redirect(w, r, address, c.maxAge(manifestCache))
 	return nil
 }
 
@@ -168,12 +167,27 @@ func (c caching) cacheControl(object playback.Content, file string) string {
 		return c.maxAge(earlyCache)
 	case playback.MayChange(file):
 		return c.maxAge(manifestCache)
+	case !playback.IsVersioned(file):
+		return c.revalidated()
 	case c.who != "public" || playback.IsPlaylist(file):
 		return c.maxAge(maxCache)
 	case c.purged:
 		return c.maxAge(maxCache) + ", s-maxage=" + strconv.Itoa(int(purgedCache.Seconds())) + ", immutable"
 	}
 	return c.maxAge(maxCache) + ", immutable"
+}
+
+// revalidated has caches ask whether a file is still the same: MP4 files and pictures may be replaced under their
+// address. Shared caches may keep them, as they are told, or else for maxCache.
+func (c caching) revalidated() string {
+	if c.who != "public" {
+		return c.who + ", no-cache"
+	}
+	shared := maxCache
+	if c.purged {
+		shared = purgedCache
+	}
+	return "public, max-age=0, s-maxage=" + strconv.Itoa(int(shared.Seconds()))
 }
 
 // maxAge allows caching until the URL expires, for longest at the most.

@@ -1,0 +1,82 @@
+package playback
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/engine/stream"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// place is where the files lie that an address gives access to.
+type place struct {
+	area   objects.Area
+	video  video.ID
+	folder video.Folder
+}
+
+// prefix is what the keys of these files start with.
+func (at place) prefix() string { return at.area.Prefix(at.folder) }
+
+// names is what the names of the files of a stream begin with.
+func (at place) names() string { return stream.Prefix(objects.VersionOf(at.video, at.folder)) }
+
+const (
+	// lookupAge is how long what the database says of a video is used. Otherwise each segment would cost a query.
+	lookupAge = 2 * time.Second
+	// maxLookups is how many videos are remembered.
+	maxLookups = 10_000
+)
+
+// known is what the database says of a video, as far as playing needs it.
+type known struct {
+	folder video.Folder
+	readAt time.Time
+}
+
+// folderOf returns where a file of a video lies. The names of the files of a stream say of which version they are.
+func (k known) folderOf(id video.ID, file string) (video.Folder, error) {
+	f, ok := stream.Parse(file)
+	if ok && f.Kind != stream.Master && f.Kind != stream.Manifest && f.Version != objects.VersionOf(id, k.folder) {
+		return "", noSuchFile()
+	}
+	return k.folder, nil
+}
+
+// lookup returns what is known of a video. It may be lookupAge old, and older while the database does not answer. A
+// deleted video may still be known, but the storage has none of its files.
+func (p *Player) lookup(ctx context.Context, id video.ID) (known, error) {
+	old, remembered := p.videos.Get(id)
+	if remembered && p.now().Sub(old.readAt).Abs() < lookupAge {
+		return old, nil
+	}
+	p.videos.Delete(id)
+	found, err := p.videos.Do(ctx, id, func() (known, int64, error) {
+		k, err := readKnown(ctx, p.store.Queries, id)
+		k.readAt = p.now()
+		return k, 1, err
+	})
+	if err != nil && remembered && video.KindOf(err) != video.NotFound {
+		p.videos.Put(id, old, 1)
+		return old, nil
+	}
+	return found, err
+}
+
+// Forget has what is known of a video read again, after its files have moved.
+func (p *Player) Forget(id video.ID) { p.videos.Delete(id) }
+
+func readKnown(ctx context.Context, q store.Queries, id video.ID) (known, error) {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	var k known
+	err := q.QueryRow(ctx, `SELECT COALESCE(objects_in, id) FROM video WHERE id = $1 AND deleted_at IS NULL`, id).Scan(&k.folder)
+	if errors.Is(err, sql.ErrNoRows) {
+		return known{}, noSuchFile()
+	}
+	return k, store.Wrap("look up a video", err)
+}
