@@ -112,7 +112,7 @@ function show(to) {
   home.shown = false;
   home.dock.fold();
   page = to.page === "settings" ? new SettingsPage(() => forget.click()) : to.page === "system" ? new SystemPage(showOutdated) : new VideoPage(to.id, {
-    tab: to.tab, upload: home.form && (() => home.form.open()), showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
+    tab: to.tab, known: home.library.known(to.id), upload: home.form && (() => home.form.open()), showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
   });
   view.replaceChildren(page.node);
   scrollTo(0, 0);

@@ -111,6 +111,17 @@ export function largest(video) {
   return Object.values(video.resolutions).filter((r) => r.status === "ready" && r.width).toSorted((a, b) => b.width * b.height - a.width * a.height)[0];
 }
 
+// isPlayed reports whether a player can play something of a video.
+export function isPlayed(video) {
+  return video.playable || Boolean(largest(video));
+}
+
+// isTall reports whether the picture is higher than wide.
+export function isTall(video) {
+  const shape = largest(video) ?? Object.values(video.resolutions).find((r) => r.width);
+  return Boolean(shape) && shape.height > shape.width;
+}
+
 // pictureSize returns the size of the largest resolution, also while that is still being made. Before the file was
 // looked at, it says what was asked for: a small video keeps its size under every name.
 export function pictureSize(video) {

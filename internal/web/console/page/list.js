@@ -255,6 +255,11 @@ export class Library {
     return nextCursor && end && this.#order(last, end) < 0 ? { cursor: nextCursor, after: last } : null;
   }
 
+  // known returns what the list knows of a video, or undefined.
+  known(id) {
+    return this.#cards.get(id)?.video;
+  }
+
   // refresh looks again at once.
   refresh() {
     if (this.#loaded && this.#shown) this.#poller.pollNow();

@@ -1,7 +1,7 @@
 // The player of a video.
 
 import { el, setText } from "./dom.js";
-import { largest, titleOf } from "./format.js";
+import { isPlayed, isTall, largest, titleOf } from "./format.js";
 
 const urlLifetime = 3300_000; // milliseconds that URLs are used: signed ones are valid for an hour
 
@@ -30,12 +30,10 @@ export class Player {
   async show(video) {
     this.#video = video;
     this.#refreshedAt = Date.now();
-    const ready = largest(video);
-    this.node.hidden = !ready && !video.playable;
+    this.node.hidden = !isPlayed(video);
     if (this.node.hidden) return this.stop();
     if (this.#element) return this.#update();
-    const shape = ready ?? Object.values(video.resolutions).find((r) => r.width) ?? { width: 16, height: 9 };
-    this.#frame.classList.toggle("tall", shape.height > shape.width);
+    this.#frame.classList.toggle("tall", isTall(video));
     const [tag] = await Promise.allSettled([loadPlayer()]);
     if (this.#element || this.#video === null) return;
     this.#create(tag.status === "fulfilled");

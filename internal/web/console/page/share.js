@@ -2,13 +2,10 @@
 
 import { request } from "./api.js";
 import { button, copyButton, el, problemBox, setText } from "./dom.js";
-import { codecNames, dateTime, largest, titleOf } from "./format.js";
+import { codecNames, dateTime, isPlayed, largest, titleOf } from "./format.js";
 
 const hour = 3600; // seconds
 const lives = [[hour, "1 hour"], [24 * hour, "1 day"], [7 * 24 * hour, "1 week"], [30 * 24 * hour, "30 days"], [365 * 24 * hour, "1 year"]];
-
-// canBeShared reports whether there is something to watch.
-const canBeShared = (video) => video.playable || Object.values(video.resolutions).some((r) => r.status === "ready");
 
 // ratio returns the shape of a picture. Sizes are rounded to even numbers, so a usual shape may not be
 // exact: 426 × 240 is 16:9.
@@ -62,7 +59,7 @@ export class WatchLink {
   }
 
   show(video) {
-    this.node.hidden = !video.watchUrl || !canBeShared(video);
+    this.node.hidden = !video.watchUrl || !isPlayed(video);
     this.#open.href = video.watchUrl ?? "";
     this.#rows.show([["Watch page", video.watchUrl]]);
   }
@@ -91,7 +88,7 @@ export class Addresses {
   show(video) {
     const before = this.#video;
     this.#video = video;
-    this.node.hidden = !canBeShared(video);
+    this.node.hidden = !isPlayed(video);
     this.#signed.hidden = video.isPublic;
     if (this.node.hidden) return;
     if (video.isPublic) return this.#showRows(video);

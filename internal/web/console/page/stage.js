@@ -3,7 +3,7 @@
 
 import { request } from "./api.js";
 import { button, el, icon, setText } from "./dom.js";
-import { largest, percent, place, waits } from "./format.js";
+import { isPlayed, isTall, percent, place, waits } from "./format.js";
 import { canFetchAgain, isFetching } from "./importing.js";
 import { may } from "./key.js";
 import { isHopeless } from "./resolution.js";
@@ -25,9 +25,15 @@ export class Stage {
     this.node = el("div", { class: "stage loading" }, page.player.node, this.#box);
   }
 
+  // expect keeps as much room as show is going to need.
+  expect(video) {
+    this.node.classList.toggle("brief", !isPlayed(video) && video.status !== "processing");
+    this.node.classList.toggle("tall", isTall(video));
+  }
+
   show(video) {
     this.node.classList.remove("loading");
-    this.#box.hidden = Boolean(largest(video)) || video.playable;
+    this.#box.hidden = isPlayed(video);
     if (this.#box.hidden) return;
     const { title, words, progress, actions = [] } = situation(video);
     this.#box.classList.toggle("bad", video.status === "fail");

@@ -71,9 +71,9 @@ function glance(workers, queue, disk, storage) {
   return el("div", { class: "usage" },
     tile("Workers", workers.length.toLocaleString(), el("p", { class: "fine" }, `${busy} of ${plural(slots, "task")} at once`)),
     tile("Tasks waiting", waiting.toLocaleString(), el("p", { class: "fine" }, oldest > 0 ? `the oldest for ${elapsed(oldest)}` : waiting > 0 ? "all for a later time" : "nothing waits")),
-    tile("Free disk space", size(disk.freeBytes), disk.sizeBytes > 0 && [el("meter", {
+    tile("Free disk space", size(disk.freeBytes), disk.sizeBytes > 0 && el("div", {}, el("meter", {
       min: 0, max: disk.sizeBytes, high: disk.sizeBytes * 0.9, value: used, "aria-label": `${percent(used / disk.sizeBytes)} of the disk is used`,
-    }), el("p", { class: "fine" }, `${percent(used / disk.sizeBytes)} of ${size(disk.sizeBytes)} used`)]),
+    }), el("p", { class: "fine" }, `${percent(used / disk.sizeBytes)} of ${size(disk.sizeBytes)} used`))),
     tile("Stored", size(sum(storage, (a) => a.bytes)), el("p", { class: "fine" }, counted(storage))));
 }
 

@@ -42,8 +42,8 @@ export class VideoPage {
   #tabs;
   #body;
 
-  // back is the address of the list that the user came from.
-  constructor(id, { tab, showOutdated, deleted, back, upload }) {
+  // back is the address of the list that the user came from, and known what it shows of the video, if it does.
+  constructor(id, { tab, known, showOutdated, deleted, back, upload }) {
     this.id = id;
     this.path = `video/${encodeURIComponent(id)}`;
     this.upload = upload;
@@ -57,6 +57,7 @@ export class VideoPage {
     this.node = el("article", { class: "stack watching" },
       el("p", { class: "back" }, el("a", { href: back }, "← All videos")),
       el("div", { class: "title" }, this.#title.node, this.#head), this.#problem, this.#body);
+    if (known) this.#expect(known);
   }
 
   // select shows another tab.
@@ -137,17 +138,28 @@ export class VideoPage {
     this.#problem.replaceChildren(problemBox(new Error("This video has been deleted.")));
   }
 
+  // expect shows what the list knows, so that little moves when the rest is there.
+  #expect(video) {
+    this.#title.show(titleOf(video), false);
+    this.#showHead(video);
+    this.#stage.expect(video);
+  }
+
   #show() {
     const { video } = this;
     document.title = `${titleOf(video)} – Spool`;
     this.#title.show(titleOf(video));
+    this.#showHead(video);
+    this.#notes.replaceChildren(...(video.warnings ?? []).map((w) => el("p", { class: "failure warning" }, w.message)));
+    this.#stage.show(video);
+    this.#tabs.show(video, this.#report);
+  }
+
+  #showHead(video) {
     badge(this.#badge, video.status, isFetching(video) ? "being fetched" : [statusOf(video), place(video)].filter(Boolean).join(" "));
     this.#access.replaceChildren(icon(video.isPublic ? "globe" : "lock"), video.isPublic ? "public" : "private");
     setText(this.#meta, [duration(video.durationSeconds), `created ${ago(video.createdAt)}`].filter(Boolean).join(" · "));
     this.#meta.title = dateTime(video.createdAt);
-    this.#notes.replaceChildren(...(video.warnings ?? []).map((w) => el("p", { class: "failure warning" }, w.message)));
-    this.#stage.show(video);
-    this.#tabs.show(video, this.#report);
   }
 
   // edit changes what the user says about the video.
