@@ -45,6 +45,8 @@ type NewVideo struct {
 	Upscale *bool `json:"upscale,omitempty"`
 	// Codecs are the codecs to make, "h264" and "av1"; if there are none, the server's setting decides.
 	Codecs []string `json:"codecs,omitempty"`
+	// MaxDurationSeconds makes a longer video fail before anything is made of it; 0 means any length.
+	MaxDurationSeconds float64 `json:"maxDurationSeconds,omitempty"`
 	// SourceURL lets the server fetch the file itself, instead of an upload.
 	SourceURL string `json:"sourceUrl,omitempty"`
 

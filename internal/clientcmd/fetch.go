@@ -16,10 +16,9 @@ func isURL(file string) bool {
 // fetch has the server fetch a file from an address.
 func (u *uploads) fetch(ctx context.Context, address string, r *row) (client.Video, error) {
 	r.fetched = true
-	created, err := u.client.Create(ctx, client.NewVideo{
-		Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs,
-		SourceURL: address,
-	})
+	v := u.newVideo()
+	v.SourceURL = address
+	created, err := u.client.Create(ctx, v)
 	if err != nil {
 		return client.Video{}, err
 	}

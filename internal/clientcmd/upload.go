@@ -24,6 +24,7 @@ type Upload struct {
 	Public      bool          `help:"Anyone may watch. Default: only with signed URLs."`
 	Title       string        `placeholder:"TEXT" help:"The title that people see. Default: the name of the file."`
 	Metadata    []string      `sep:"none" placeholder:"KEY=VALUE" help:"Metadata to keep with the video; can be repeated."`
+	MaxDuration time.Duration `placeholder:"DURATION" help:"Videos that are longer, such as 10m, fail before anything is made of them."`
 	Captions    []string      `sep:"none" placeholder:"FILE" help:"Captions to add, such as film.en.vtt; can be repeated."`
 	Wait        bool          `short:"w" help:"Wait until the videos are ready."`
 	Parallel    int           `default:"3" placeholder:"N" help:"How many files are sent at a time. Default: 3."`
@@ -121,6 +122,9 @@ func (c *Upload) prepare(env *Environment) (*uploads, error) {
 	}
 	if c.Parallel < 1 {
 		return nil, &UsageError{Text: "--parallel must be at least 1"}
+	}
+	if c.MaxDuration < 0 {
+		return nil, &UsageError{Text: "--max-duration must not be negative"}
 	}
 	if err := checkLife(c.Life); err != nil {
 		return nil, err
@@ -222,9 +226,8 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 	if !info.Mode().IsRegular() {
 		return client.Video{}, errors.New("is not a regular file")
 	}
-	v := client.NewVideo{
-		Filename: info.Name(), Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs,
-	}
+	v := u.newVideo()
+	v.Filename = info.Name()
 	m, err := u.remember(file, info, v, r)
 	if err != nil {
 		return client.Video{}, err
@@ -246,6 +249,14 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 		r.printLine("uploaded as %s", forTerminal(got.ID))
 	}
 	return got, u.addCaptions(ctx, got.ID)
+}
+
+// newVideo is what is asked for, of whichever file.
+func (u *uploads) newVideo() client.NewVideo {
+	return client.NewVideo{
+		Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs,
+		MaxDurationSeconds: u.MaxDuration.Seconds(),
+	}
 }
 
 // remember notes that the upload begins. Where that is not possible it cannot be resumed, but done.

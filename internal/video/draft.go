@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -21,6 +22,8 @@ const (
 	MaxMetadataBytes = 16 << 10 // serialised
 	MaxKey           = 255      // characters
 	maxCodecs        = 10       // names, duplicates included
+	minLimitSeconds  = 0.001    // of maxDurationSeconds
+	maxLimitSeconds  = 31536000 // of maxDurationSeconds: a year
 )
 
 // checkFilename returns what is wrong with a file name.
@@ -135,6 +138,22 @@ func CheckThumbnails(seconds []float64) []Fault {
 	return faults
 }
 
+// checkMaxSeconds returns what is wrong with the longest duration that a client accepts. nil is valid.
+func checkMaxSeconds(s *float64) []Fault {
+	if s == nil || *s >= minLimitSeconds && *s <= maxLimitSeconds {
+		return nil
+	}
+	return []Fault{{"maxDurationSeconds", "out_of_range", fmt.Sprintf("must be a number of seconds from %g to %d", minLimitSeconds, maxLimitSeconds)}}
+}
+
+// CheckLength returns a failure if a video of this length is longer than its client accepts, or nil.
+func (v *Video) CheckLength(d time.Duration) *Failure {
+	if v.MaxDuration == 0 || d <= v.MaxDuration {
+		return nil
+	}
+	return Failf(TooLong, "The video is %.3f seconds long, and at most %g were asked for.", d.Seconds(), v.MaxDuration.Seconds())
+}
+
 // CheckMetadata returns what is wrong with a metadata object.
 func CheckMetadata(raw json.RawMessage) []Fault {
 	if len(raw) > MaxMetadataBytes {
@@ -166,7 +185,7 @@ func (d *Draft) Check() []Fault {
 	if d.SourceURL == nil || d.Resolutions != nil {
 		faults = append(faults, checkResolutions(d.Resolutions)...)
 	}
-	return slices.Concat(faults, CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs))
+	return slices.Concat(faults, CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs), checkMaxSeconds(d.MaxSeconds))
 }
 
 // WithDefaults returns the draft of an import with what it left out: the filename, taken from the address, and the

@@ -64,6 +64,7 @@ type Video struct {
 	Metadata    json.RawMessage // nil when the client gave none
 	Thumbnails  []float64       // seconds, in the order given
 	Codecs      []Codec         // in which it is made beside H.264
+	MaxDuration time.Duration   // a longer file fails; 0: any length
 
 	Status  Status
 	Failure *Failure // set when Status is Fail
@@ -107,6 +108,8 @@ type Draft struct {
 	SourceURL *string `json:",omitempty"`
 	// Codecs may be nil: the server's default.
 	Codecs []Codec `json:",omitempty"`
+	// MaxSeconds is how long the video may be; nil: of any length.
+	MaxSeconds *float64 `json:",omitempty"`
 }
 
 // Video returns the video that d asks for, as far as the client decides.
@@ -117,6 +120,9 @@ func (d *Draft) Video() Video {
 	}
 	if d.Upscale != nil {
 		v.Upscale = *d.Upscale
+	}
+	if d.MaxSeconds != nil {
+		v.MaxDuration = time.Duration(*d.MaxSeconds * float64(time.Second))
 	}
 	return v
 }

@@ -33,6 +33,8 @@ export type NewVideo = Schemas["NewVideo"] & {
   /** Spool fetches the file from here; there is nothing to upload then. */
   sourceUrl?: string;
   codecs?: ("h264" | "av1")[];
+  /** A longer video fails before anything is made of it. */
+  maxDurationSeconds?: number;
 };
 
 /** A video. Only get() has all URLs; a list has the URLs of pictures, and events have none. */

@@ -39,6 +39,7 @@ func videoFields(v *video.Video) []field {
 		{"is_public", &v.IsPublic},
 		{"upscale", &v.Upscale},
 		{"codecs", optionalJSON{&v.Codecs}},
+		{"max_duration_us", microseconds{&v.MaxDuration}},
 		{"metadata", optionalText[json.RawMessage]{&v.Metadata}},
 		{"thumbnails", jsonText{&v.Thumbnails}},
 		{"status", &v.Status},

@@ -12,7 +12,7 @@ import (
 )
 
 // StorePlan stores the result of an inspection and enqueues everything that follows from it, in one
-// transaction. A video that its tenant may not have processed today is a *video.Failure.
+// transaction. A video that is too long for its client, or that its tenant may not have processed today, is a *video.Failure.
 func (t *Tasks) StorePlan(ctx context.Context, id video.ID, p *video.Plan) error {
 	return t.store.WithVideoLock(ctx, id, func(tx *store.Tx) error {
 		v, err := tx.Video(ctx, id)
@@ -21,6 +21,9 @@ func (t *Tasks) StorePlan(ctx context.Context, id video.ID, p *video.Plan) error
 		}
 		if before, err := tx.Steps(ctx, id); err != nil || passOpen(before) {
 			return err // this plan belongs to the next pass
+		}
+		if f := v.CheckLength(p.Duration); f != nil {
+			return f
 		}
 		if v.Plan == nil { // a later pass is about the same file
 			if err := t.countLength(ctx, tx, v.Tenant, p.Duration); err != nil {

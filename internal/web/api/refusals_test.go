@@ -43,6 +43,7 @@ var bodyOperations = []bodyOperation{
 		{"sourceUrl", `null`, []string{`"https://1.1.1.1/a.mp4"`, `"http://1.1.1.1/a.mp4"`, `"https://127.0.0.1/a.mp4"`}},
 		{"codecs", `["h264"]`, []string{`["av1"]`, `["av1","av1"]`, `["vp9",1]`, `["H264"]`}},
 		{"upscale", `true`, []string{`"true"`}},
+		{"maxDurationSeconds", `60`, []string{`0.001`, `0.0009`, `31536000`, `31536001`, `"60"`}},
 	}},
 	{"completeUpload", "POST", "/api/video/{id}/complete-upload", []field{{"checksum", `"md5"`, nil}}},
 	{"createToken", "POST", "/api/video/{id}/token", []field{{"expiresIn", `60`, []string{`86400`, `86401`, `"60"`}}}},
