@@ -32,6 +32,22 @@ func TestRequests(t *testing.T) {
 			_, err := c.Update(ctx, "v1", Changes{Metadata: Metadata{"a": 1}})
 			return err
 		},
+		`PATCH /api/video/v1 {"tags":[]}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Update(ctx, "v1", Changes{Tags: &[]string{}})
+			return err
+		},
+		`GET /api/tag?limit=100 `: func(ctx context.Context, c *Client) error {
+			for _, err := range c.Tags(ctx) {
+				return err
+			}
+			return nil
+		},
+		`GET /api/video?limit=100&tag=a+b&tag=c `: func(ctx context.Context, c *Client) error {
+			for _, err := range c.Videos(ctx, Filter{Tags: []string{"a b", "c"}}) {
+				return err
+			}
+			return nil
+		},
 		`POST /api/video/v1/token {"expiresIn":3600}`: func(ctx context.Context, c *Client) error {
 			_, err := c.Token(ctx, "v1", time.Hour)
 			return err

@@ -41,6 +41,8 @@ type NewVideo struct {
 	Thumbnails []float64 `json:"thumbnailTimestampsSeconds,omitempty"`
 	// Metadata is returned on reads, and [Client.Videos] can search for it; up to 16 KiB of JSON.
 	Metadata Metadata `json:"customMetadata,omitempty"`
+	// Tags are words by which videos are found again, up to 50 of up to 64 characters.
+	Tags []string `json:"tags,omitempty"`
 	// Upscale enlarges small videos, or does not; nil leaves it to the server's setting.
 	Upscale *bool `json:"upscale,omitempty"`
 	// Codecs are the codecs to make, "h264" and "av1"; if there are none, the server's setting decides.
@@ -127,6 +129,7 @@ type Video struct {
 	Playable    bool                  `json:"playable,omitempty"` // HLSURL and DASHURL play from the beginning
 	Public      bool                  `json:"isPublic"`
 	Metadata    Metadata              `json:"customMetadata"`
+	Tags        []string              `json:"tags,omitempty"`
 	Resolutions map[string]Resolution `json:"resolutions"`
 
 	HLSURL        string `json:"hlsUrl,omitempty"`

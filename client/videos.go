@@ -79,6 +79,7 @@ func (c *Client) PrivateVideo(ctx context.Context, id string, life time.Duration
 type Filter struct {
 	Status   Status            // only those
 	Metadata map[string]string // only those with these values at the top level of their metadata, up to 10
+	Tags     []string          // only those with all of these tags, up to 10
 	Public   *bool             // only public ones, or only private ones
 	PageSize int               // how many the server is asked for at once, 1 to 100; 0 means 100
 
@@ -91,7 +92,7 @@ type Filter struct {
 // Videos returns the videos of the key's tenant, the newest first unless the filter says otherwise. It asks for one page after the other. An
 // error is the last thing that it returns.
 func (c *Client) Videos(ctx context.Context, f Filter) iter.Seq2[Video, error] {
-	query := url.Values{"limit": {"100"}}
+	query := url.Values{"limit": {"100"}, "tag": f.Tags}
 	if f.PageSize > 0 {
 		query.Set("limit", strconv.Itoa(f.PageSize))
 	}
@@ -152,9 +153,11 @@ func pages[T any](query url.Values, read func(url.Values) (all []T, next string,
 type Changes struct {
 	Title    *string  `json:"title,omitempty"`
 	Metadata Metadata `json:"customMetadata,omitempty"` // replaces all of it
+
+	Tags *[]string `json:"tags,omitempty"` // replaces all of them
 }
 
-// Update changes the title and the metadata of a video.
+// Update changes what is said about a video.
 func (c *Client) Update(ctx context.Context, id string, changes Changes) (Video, error) {
 	return send[Video](ctx, c, call{method: http.MethodPatch, path: path("video", id)}, changes)
 }

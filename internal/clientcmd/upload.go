@@ -25,6 +25,7 @@ type Upload struct {
 	Title       string        `placeholder:"TEXT" help:"The title that people see. Default: the name of the file."`
 	Metadata    []string      `sep:"none" placeholder:"KEY=VALUE" help:"Metadata to keep with the video; can be repeated."`
 	MaxDuration time.Duration `placeholder:"DURATION" help:"Videos that are longer, such as 10m, fail before anything is made of them."`
+	Tag         []string      `sep:"none" placeholder:"TAG" help:"A tag, by which videos are found again; can be repeated."`
 	Captions    []string      `sep:"none" placeholder:"FILE" help:"Captions to add, such as film.en.vtt; can be repeated."`
 	Wait        bool          `short:"w" help:"Wait until the videos are ready."`
 	Parallel    int           `default:"3" placeholder:"N" help:"How many files are sent at a time. Default: 3."`
@@ -255,7 +256,7 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 func (u *uploads) newVideo() client.NewVideo {
 	return client.NewVideo{
 		Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs,
-		MaxDurationSeconds: u.MaxDuration.Seconds(),
+		Tags: u.Tag, MaxDurationSeconds: u.MaxDuration.Seconds(),
 	}
 }
 

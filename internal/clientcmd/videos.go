@@ -18,6 +18,7 @@ type List struct {
 	Connection
 	Status   string   `placeholder:"STATUS" help:"Only videos that are pending_upload, processing, ready or fail."`
 	Metadata []string `sep:"none" placeholder:"KEY=VALUE" help:"Only videos with this metadata; can be repeated."`
+	Tag      []string `sep:"none" placeholder:"TAG" help:"Only videos with this tag; can be repeated."`
 	Sort     string   `placeholder:"BY" help:"Order by createdAt, title, duration or size. Default: createdAt."`
 	Order    string   `placeholder:"asc|desc" help:"Which end comes first. Default: titles from A to Z, and the newest, longest or largest first."`
 	Limit    int      `short:"n" default:"50" placeholder:"N" help:"How many to list at most; 0 means all. Default: 50."`
@@ -33,6 +34,7 @@ Examples:
     spool ls
     spool ls --status=processing
     spool ls --sort=size
+    spool ls --tag=course --tag=2026
     spool ls --metadata=album=42 --limit=0 --json
 `
 }
@@ -46,7 +48,7 @@ func (c *List) Run(ctx context.Context, env *Environment) error {
 	if err != nil {
 		return err
 	}
-	filter := client.Filter{Status: client.Status(c.Status), Sort: c.Sort, Order: c.Order, Metadata: map[string]string{}}
+	filter := client.Filter{Status: client.Status(c.Status), Sort: c.Sort, Order: c.Order, Tags: c.Tag, Metadata: map[string]string{}}
 	for key, value := range metadata {
 		filter.Metadata[key] = fmt.Sprint(value)
 	}
@@ -160,6 +162,9 @@ func describe(v client.Video) [][]string {
 	}
 	for _, warning := range v.Warnings {
 		rows = append(rows, []string{"warning", forTerminal(warning.Message)})
+	}
+	if len(v.Tags) > 0 {
+		rows = append(rows, []string{"tags", forTerminal(strings.Join(v.Tags, ", "))})
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.Metadata)) {
 		rows = append(rows, []string{"metadata", forTerminal(fmt.Sprintf("%s=%v", key, v.Metadata[key]))})

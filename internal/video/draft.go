@@ -185,7 +185,7 @@ func (d *Draft) Check() []Fault {
 	if d.SourceURL == nil || d.Resolutions != nil {
 		faults = append(faults, checkResolutions(d.Resolutions)...)
 	}
-	return slices.Concat(faults, CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs), checkMaxSeconds(d.MaxSeconds))
+	return slices.Concat(faults, CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs), checkMaxSeconds(d.MaxSeconds), checkTags("tags", d.Tags))
 }
 
 // WithDefaults returns the draft of an import with what it left out: the filename, taken from the address, and the
@@ -224,19 +224,23 @@ func filenameIn(address string) string {
 type Edit struct {
 	Title    *string          // empty: the default
 	Metadata *json.RawMessage // a JSON object, or nil: none
+	Tags     *[]string
 }
 
 // Check returns everything that is wrong with e.
 func (e Edit) Check() []Fault {
 	var faults []Fault
-	if e.Title == nil && e.Metadata == nil {
-		faults = append(faults, Fault{"", "required", "title or customMetadata is required"})
+	if e == (Edit{}) {
+		faults = append(faults, Fault{"", "required", "at least one field that can be changed is required"})
 	}
 	if e.Title != nil {
 		faults = append(faults, checkTitle(*e.Title)...)
 	}
 	if e.Metadata != nil {
 		faults = append(faults, CheckMetadata(*e.Metadata)...)
+	}
+	if e.Tags != nil {
+		faults = append(faults, checkTags("tags", *e.Tags)...)
 	}
 	return faults
 }
@@ -248,6 +252,9 @@ func (v *Video) Edit(e Edit) {
 	}
 	if e.Metadata != nil {
 		v.Metadata = *e.Metadata
+	}
+	if e.Tags != nil {
+		v.Tags = CleanTags(*e.Tags)
 	}
 }
 

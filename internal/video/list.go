@@ -15,7 +15,7 @@ import (
 const (
 	MaxPage     = 100 // videos per page
 	DefaultPage = 20
-	MaxLabels   = 10  // per filter
+	MaxLabels   = 10  // per filter; also of tags
 	MaxWanted   = 200 // characters that a filter looks for in names
 )
 
@@ -23,6 +23,7 @@ const (
 type Filter struct {
 	Status Status   // "": any
 	Labels []Label  // all of them must match
+	Tags   []string // the video must have all of them
 	Words  []string // all of them must occur in its names; from Words
 	Public *bool    // nil: public and private ones
 	// CreatedFrom is part of the time that the filter selects, CreatedBefore is not. Both are whole milliseconds;
@@ -33,13 +34,14 @@ type Filter struct {
 
 // IsSearch reports whether a page of this list may examine many more videos than it returns.
 func (f Filter) IsSearch() bool {
-	if len(f.Labels) > 0 || len(f.Words) > 0 || f.Public != nil {
+	if len(f.Labels) > 0 || len(f.Tags) > 0 || len(f.Words) > 0 || f.Public != nil {
 		return true
 	}
 	return f.Order.By != ByCreation && (f.Status != "" || !f.CreatedFrom.IsZero() || !f.CreatedBefore.IsZero())
 }
 
-// Selects reports whether the filter selects a video, whatever its metadata is; see Fits.
+// Selects reports whether the filter selects a video, whatever its metadata and its tags are; see Fits and
+// Tagged.
 func (f Filter) Selects(v Video) bool {
 	return (f.Status == "" || f.Status == v.Status) && (f.Public == nil || *f.Public == v.IsPublic) && f.Mentions(v.Filename, v.Title) &&
 		!v.CreatedAt.Before(f.CreatedFrom) && (f.CreatedBefore.IsZero() || v.CreatedAt.Before(f.CreatedBefore))

@@ -62,6 +62,7 @@ type Video struct {
 	IsPublic    bool
 	Upscale     bool            // enlarge small sources to the requested size
 	Metadata    json.RawMessage // nil when the client gave none
+	Tags        []string        // in the order of the client
 	Thumbnails  []float64       // seconds, in the order given
 	Codecs      []Codec         // in which it is made beside H.264
 	MaxDuration time.Duration   // a longer file fails; 0: any length
@@ -103,7 +104,8 @@ type Draft struct {
 	Key         string          // the request's Idempotency-Key; may be empty
 	// Title may be empty. Idempotency records hold a digest of the draft, so a field that is new
 	// leaves no trace where it is not used.
-	Title string `json:",omitempty"`
+	Title string   `json:",omitempty"`
+	Tags  []string `json:",omitempty"`
 	// SourceURL is where the file is fetched from; nil: a client uploads it.
 	SourceURL *string `json:",omitempty"`
 	// Codecs may be nil: the server's default.
@@ -115,7 +117,7 @@ type Draft struct {
 // Video returns the video that d asks for, as far as the client decides.
 func (d *Draft) Video() Video {
 	v := Video{
-		Filename: d.Filename, Title: TitleOf(d.Title, d.Filename), IsPublic: d.IsPublic, Metadata: d.Metadata,
+		Filename: d.Filename, Title: TitleOf(d.Title, d.Filename), IsPublic: d.IsPublic, Metadata: d.Metadata, Tags: CleanTags(d.Tags),
 		Thumbnails: d.Thumbnails, Codecs: WithoutH264(d.Codecs), Imported: d.SourceURL != nil,
 	}
 	if d.Upscale != nil {

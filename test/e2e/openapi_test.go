@@ -112,6 +112,7 @@ const (
 	addPath        = "/api/video/{id}/resolutions"
 	retryPath      = "/api/video/resolution/{id}/retry"
 	captionsPath   = "/api/video/{id}/captions/{language}"
+	tagPath        = "/api/tag"
 	usagePath      = "/api/usage"
 	tokenPath      = "/api/video/{id}/token"
 	keyPath        = "/api/key"
@@ -167,7 +168,8 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 403, "GET", systemPath, "", nil)
 		d.ask(s, 200, "GET", videoPath, u.ID, nil)
 		d.ask(s, 201, "POST", tokenPath, u.ID, `{"expiresIn":60}`)
-		d.ask(s, 200, "PATCH", videoPath, u.ID, `{"title":"A film"}`)
+		d.ask(s, 200, "PATCH", videoPath, u.ID, `{"title":"A film","tags":["a","b"]}`)
+		d.check(s.t, "GET", tagPath, s.call("GET", tagPath+"?limit=1", nil)) // with a cursor
 		d.ask(s, 200, "GET", createPath, "", nil)
 		_, last, _ := strings.Cut(string(d.ask(s, 200, "GET", eventsPath, u.ID, nil).body), "id: ")
 		last, _, _ = strings.Cut(last, "\n")

@@ -1,6 +1,6 @@
 import { type Call, type Connection, Http, randomKey, segment } from "./http.js";
 import type {
-  Caption, CompletedUpload, FileSource, Key, ListFilter, NewVideo, Report, ResolutionName, Token, Upload, UploadTarget, Usage, Video, VideoPage,
+  Caption, CompletedUpload, FileSource, Key, ListFilter, NewVideo, Report, ResolutionName, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
   VideoPatch, VideoState,
 } from "./types.js";
 import { type UploadOptions, uploadFile } from "./upload.js";
@@ -77,7 +77,17 @@ export class Spool {
     return this.#http.request("GET", "/api/video", { ...call, query: { ...query, ...labels } });
   }
 
-  /** Changes the title or replaces the metadata. */
+  /** All tags of your videos, by name. */
+  async *tags(call: Call = {}): AsyncGenerator<Tag> {
+    for (let cursor: string | undefined; ;) {
+      const page = await this.#http.request<TagPage>("GET", "/api/tag", { ...call, query: { limit: 100, cursor } });
+      yield* page.tags;
+      if (!page.nextCursor) return;
+      cursor = page.nextCursor;
+    }
+  }
+
+  /** Changes what is said about a video. */
   patch(id: string, change: VideoPatch, call: Call = {}): Promise<VideoState> {
     return this.#video("PATCH", id, "", { ...call, json: change });
   }

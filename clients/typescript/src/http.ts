@@ -15,8 +15,11 @@ export interface Call {
   signal?: AbortSignal;
 }
 
+/** A parameter with several values is given several times. */
+export type Query = Record<string, string | number | readonly string[] | undefined>;
+
 export interface Request extends Call {
-  query?: Record<string, string | number | undefined>;
+  query?: Query;
   json?: unknown;
   /** A body that is not JSON. */
   body?: Blob | string;
@@ -85,10 +88,12 @@ async function textOf(response: Response, signal?: AbortSignal): Promise<string>
   }
 }
 
-function queryOf(values: Record<string, string | number | undefined>): string {
+function queryOf(values: Query): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
-    if (value !== undefined) query.set(name, String(value));
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined) query.append(name, String(one));
+    }
   }
   return query.size > 0 ? `?${query}` : "";
 }

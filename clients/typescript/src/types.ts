@@ -25,6 +25,7 @@ interface Extras {
   /** Whether hlsUrl and dashUrl play from the beginning now. */
   playable?: boolean;
   captions?: Caption[];
+  tags?: string[];
 }
 
 /** A video to create. */
@@ -35,6 +36,8 @@ export type NewVideo = Schemas["NewVideo"] & {
   codecs?: ("h264" | "av1")[];
   /** A longer video fails before anything is made of it. */
   maxDurationSeconds?: number;
+  /** Words by which videos are found again: up to 50 of up to 64 characters. */
+  tags?: string[];
 };
 
 /** A video. Only get() has all URLs; a list has the URLs of pictures, and events have none. */
@@ -90,6 +93,19 @@ export interface VideoPatch {
   title?: string;
   /** Replaces all metadata; null removes it. */
   customMetadata?: Record<string, unknown> | null;
+  /** Replaces all tags; null removes them. */
+  tags?: string[] | null;
+}
+
+/** A tag, and how many videos have it. */
+export interface Tag {
+  tag: string;
+  videos: number;
+}
+
+export interface TagPage {
+  tags: Tag[];
+  nextCursor?: string;
 }
 
 export interface VideoPage {
@@ -101,6 +117,8 @@ export interface ListFilter {
   status?: VideoStatus;
   /** Only videos whose customMetadata has these values. */
   metadata?: Record<string, string | number | boolean>;
+  /** Only videos with all of these tags. */
+  tag?: string | string[];
   /** What they are ordered by; createdAt if absent. */
   sort?: "createdAt" | "title" | "duration" | "size";
   /** Which end comes first. Absent: titles from A to Z, and the newest, longest or largest first. */

@@ -31,6 +31,17 @@ having("patch", "/api/video/{id}", "title and metadata can be changed", async ()
   assert.deepEqual([changed.title, changed.customMetadata], ["Two", { b: 2 }]);
 });
 
+having("get", "/api/tag", "videos are tagged, found and counted", async () => {
+  const { id } = await spool.create({ ...draft, tags: ["c", "a"], maxDurationSeconds: 60 });
+  await spool.patch(id, { tags: ["a", "b b"] });
+  const found = async (tag) => { const ids = []; for await (const video of spool.list({ tag })) ids.push(video.id); return ids; };
+  assert.deepEqual([await found(["b b", "a"]), await found("a"), await found(["a", "c"])], [[id], [id], []]);
+  const tags = [];
+  for await (const one of spool.tags()) tags.push(one);
+  assert.deepEqual(tags, [{ tag: "a", videos: 1 }, { tag: "b b", videos: 1 }]);
+  assert.deepEqual((await spool.patch(id, { tags: null })).tags, []);
+});
+
 having("post", "/api/video/{id}/token", "a token follows one video without the key", async () => {
   const video = await spool.create(draft), other = await spool.create(draft);
   const { token, expiresAt } = await spool.createToken(video.id, 60);

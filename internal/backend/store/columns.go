@@ -40,6 +40,7 @@ func videoFields(v *video.Video) []field {
 		{"upscale", &v.Upscale},
 		{"codecs", optionalJSON{&v.Codecs}},
 		{"max_duration_us", microseconds{&v.MaxDuration}},
+		{"tags", optionalJSON{&v.Tags}},
 		{"metadata", optionalText[json.RawMessage]{&v.Metadata}},
 		{"thumbnails", jsonText{&v.Thumbnails}},
 		{"status", &v.Status},

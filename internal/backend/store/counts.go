@@ -40,13 +40,16 @@ const countColumns = `
 	CASE WHEN deleted_at IS NULL THEN coalesce(source_size, 0) ELSE 0 END AS bytes,
 	CASE WHEN deleted_at IS NULL AND status = 'processing' THEN 1 ELSE 0 END AS in_work`
 
+// countedTags are the tags that a video counts for.
+const countedTags = `CASE WHEN deleted_at IS NULL THEN tags END`
+
 // change runs a statement that changes what a video counts for, and adds the
-// difference to the row of its tenant, so the counts are always exact. On PostgreSQL
+// difference to the rows of its tenant and of its tags, so the counts are always exact. On PostgreSQL
 // that row is locked from then on: of two transactions that use up the last of a
 // limit, the second one sees the first. The video is locked first: otherwise the
 // difference could be to a state that another transaction is just leaving.
 func (t *Tx) change(ctx context.Context, op string, id video.ID, query string, args ...any) (int64, error) {
-	tenant, before, err := t.countsOf(ctx, id)
+	tenant, before, tagsBefore, err := t.countsOf(ctx, id)
 	if err != nil {
 		return 0, err
 	}
@@ -54,28 +57,31 @@ func (t *Tx) change(ctx context.Context, op string, id video.ID, query string, a
 	if err != nil || n == 0 {
 		return n, err
 	}
-	now, after, err := t.countsOf(ctx, id)
+	now, after, tags, err := t.countsOf(ctx, id)
 	if err != nil {
 		return n, err
 	}
 	if tenant == "" {
 		tenant = now // the video is new
 	}
-	return n, t.addCounts(ctx, tenant, counts{after.videos - before.videos, after.bytes - before.bytes, after.inWork - before.inWork})
+	if err := t.addCounts(ctx, tenant, counts{after.videos - before.videos, after.bytes - before.bytes, after.inWork - before.inWork}); err != nil {
+		return n, err
+	}
+	return n, t.moveTags(ctx, tenant, tagsBefore, tags)
 }
 
 // countsOf returns the tenant of a video and what the video counts for. A video that
 // does not exist counts for nothing.
-func (t *Tx) countsOf(ctx context.Context, id video.ID) (tenant video.Tenant, c counts, err error) {
-	query := `SELECT tenant, ` + countColumns + ` FROM video WHERE id = $1`
+func (t *Tx) countsOf(ctx context.Context, id video.ID) (tenant video.Tenant, c counts, tags []string, err error) {
+	query := `SELECT tenant, ` + countedTags + `, ` + countColumns + ` FROM video WHERE id = $1`
 	if t.postgres {
 		query += ` FOR NO KEY UPDATE`
 	}
-	err = t.db.QueryRowContext(ctx, query, id).Scan(&tenant, &c.videos, &c.bytes, &c.inWork)
+	err = t.db.QueryRowContext(ctx, query, id).Scan(&tenant, optionalJSON{&tags}, &c.videos, &c.bytes, &c.inWork)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", counts{}, nil
+		return "", counts{}, nil, nil
 	}
-	return tenant, c, Wrap("count video", err)
+	return tenant, c, tags, Wrap("count video", err)
 }
 
 func (t *Tx) addCounts(ctx context.Context, tenant video.Tenant, c counts) error {
@@ -97,14 +103,16 @@ func (t *Tx) LockTenant(ctx context.Context, name video.Tenant) error {
 	return err
 }
 
-// RecountTenants counts the videos of all tenants again. A restore stores videos without counting them.
+// RecountTenants counts the videos and the tags of all tenants again. A restore stores videos without counting them.
 func (t *Tx) RecountTenants(ctx context.Context) error {
 	if _, err := t.Exec(ctx, "recount tenants", `UPDATE tenant SET videos = 0, bytes = 0, in_work = 0`); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, "recount tenants", `
+	if _, err := t.Exec(ctx, "recount tenants", `
 		INSERT INTO tenant (name, videos, bytes, in_work)
 		SELECT tenant, sum(videos), sum(bytes), sum(in_work) FROM (SELECT tenant, `+countColumns+` FROM video) AS v GROUP BY tenant
-		ON CONFLICT (name) DO UPDATE SET videos = excluded.videos, bytes = excluded.bytes, in_work = excluded.in_work`)
-	return err
+		ON CONFLICT (name) DO UPDATE SET videos = excluded.videos, bytes = excluded.bytes, in_work = excluded.in_work`); err != nil {
+		return err
+	}
+	return t.recountTags(ctx)
 }

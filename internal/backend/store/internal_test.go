@@ -90,9 +90,10 @@ func TestNoStatementReadsAWholeTable(t *testing.T) {
 // elsewhere.
 func everyStatement(ctx context.Context, s *Store, tx *Tx) {
 	now := time.UnixMilli(1)
-	_ = tx.InsertVideo(ctx, video.Video{ID: "a", Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now, Metadata: []byte(`{"k":"v","l":"v","m":"v"}`),
+	_ = tx.InsertVideo(ctx, video.Video{ID: "a", Status: video.PendingUpload, CreatedAt: now, UploadExpiresAt: now, Tags: []string{"t"}, Metadata: []byte(`{"k":"v","l":"v","m":"v"}`),
 		Resolutions: []video.Resolution{{ID: "r", Name: "720p", Status: video.PendingUpload}}})
 	_, _ = tx.Video(ctx, "a")
+	_ = tx.StoreFields(ctx, &video.Video{ID: "a"}, "title", "tags")
 	_, _ = s.VideoOf(ctx, "r")
 	_ = tx.Lock(ctx, "a")
 	_, _ = tx.AcceptUpload(ctx, "a", video.Source{}, now)

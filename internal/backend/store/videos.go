@@ -180,6 +180,20 @@ func (q Queries) OwnerOf(ctx context.Context, in video.Folder) (video.ID, error)
 	return id, Wrap("find the owner of a folder", err)
 }
 
+// StoreFields stores some columns of a video: what its client may change. The video must be locked.
+func (t *Tx) StoreFields(ctx context.Context, v *video.Video, columns ...string) error {
+	var set []string
+	args := []any{v.ID}
+	for _, f := range videoFields(v) {
+		if slices.Contains(columns, f.column) {
+			args = append(args, f.value)
+			set = append(set, fmt.Sprintf("%s = $%d", f.column, len(args)))
+		}
+	}
+	_, err := t.change(ctx, "change video", v.ID, `UPDATE video SET `+strings.Join(set, ", ")+` WHERE id = $1`, args...)
+	return err
+}
+
 // Findings are what the work on a video has found out and made: documents that
 // are stored as JSON.
 type Findings struct {
@@ -323,19 +337,27 @@ func (s *Store) MarkFailedUploads(ctx context.Context, before, at time.Time, lim
 	const failed = `status = 'fail' AND completed_at IS NULL AND deleted_at IS NULL AND upload_expires_at < $2`
 	var ids []video.ID
 	err := s.InTx(ctx, func(tx *Tx) error {
-		freed := map[video.Tenant]counts{} // such a video counts for nothing but its file
+		freed := map[video.Tenant]counts{} // such a video counts for its file and its tags
+		tags := map[video.Tenant]map[string]int64{}
 		var err error
 		ids, err = Collect(ctx, tx.Queries, "mark failed uploads", func(row *sql.Rows) (id video.ID, err error) {
 			var tenant video.Tenant
 			var bytes int64
-			err = row.Scan(&id, &tenant, &bytes)
+			var tagged []string
+			err = row.Scan(&id, &tenant, &bytes, optionalJSON{&tagged})
 			freed[tenant] = counts{bytes: freed[tenant].bytes - bytes}
+			if tags[tenant] == nil {
+				tags[tenant] = map[string]int64{}
+			}
+			for _, tag := range tagged {
+				tags[tenant][tag]--
+			}
 			return id, err
 		}, `
 			UPDATE video SET deleted_at = $1
 			 WHERE `+failed+` AND id IN (
 			       SELECT id FROM video WHERE `+failed+` ORDER BY upload_expires_at LIMIT $3)
-			RETURNING id, tenant, coalesce(source_size, 0)`, Millis(at), Millis(before), limit)
+			RETURNING id, tenant, coalesce(source_size, 0), tags`, Millis(at), Millis(before), limit)
 		if err != nil {
 			return err
 		}
@@ -344,6 +366,9 @@ func (s *Store) MarkFailedUploads(ctx context.Context, before, at time.Time, lim
 		}
 		for _, tenant := range slices.Sorted(maps.Keys(freed)) { // in one order, so that none deadlock
 			if err := tx.addCounts(ctx, tenant, freed[tenant]); err != nil {
+				return err
+			}
+			if err := tx.addTags(ctx, tenant, tags[tenant]); err != nil {
 				return err
 			}
 		}

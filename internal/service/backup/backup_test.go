@@ -2,6 +2,7 @@ package backup_test
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -47,6 +48,10 @@ func newLibrary(t *testing.T) library {
 	l.Put(up, servicetest.LikeVideo)
 	l.imported = l.Create(video.Draft{SourceURL: new("https://films.example.com/a.mp4")}).Video.ID
 	l.encoding, l.part, l.waiting = encoding.ID, part.ID, up.Video.ID
+	for _, id := range []video.ID{l.ready, l.part} {
+		_, err := l.Catalog.Edit(t.Context(), l.By, id, video.Edit{Tags: &[]string{"both", string(id)}})
+		l.Must(err)
+	}
 	l.caption(l.waiting, "before the upload was completed")
 	return l
 }
@@ -136,6 +141,9 @@ func TestAFileHoldsEverything(t *testing.T) {
 			t.Errorf("the copy of a video is %+v, %v; want %+v", got, err, want)
 		}
 	}
+	if got, want := l.tagsIn(copied.Store), l.tagsIn(l.Store); got != want || !strings.Contains(got, "both:2") {
+		t.Errorf("the copy has the tags %s; want %s", got, want)
+	}
 	wantOtherOwner(t, l, copied)
 	if got, err := system.NewestBackup(t.Context(), l.Store); err != nil || time.Since(got).Abs() > time.Hour {
 		t.Errorf("the newest backup is of %s, %v; want that it was noted", got, err)
@@ -143,6 +151,16 @@ func TestAFileHoldsEverything(t *testing.T) {
 	if got, err := system.NewestBackup(t.Context(), copied.Store); err != nil || !got.IsZero() {
 		t.Errorf("the newest backup of the copy is of %s, %v; want none", got, err)
 	}
+}
+
+// tagsIn returns how many videos in a database have each tag.
+func (l library) tagsIn(st *store.Store) string {
+	l.T.Helper()
+	all, err := store.Collect(l.T.Context(), st.Queries, "read tags", func(row *sql.Rows) (tag string, err error) {
+		return tag, row.Scan(&tag)
+	}, `SELECT name || ':' || CAST(videos AS TEXT) FROM tag ORDER BY 1`)
+	l.Must(err)
+	return strings.Join(all, " ")
 }
 
 // wantOtherOwner wants a copy to be another database than its original, which alone owns its storage.
@@ -188,6 +206,9 @@ func TestDeletionsWhileABackupRuns(t *testing.T) {
 	copied := to.source()
 	if _, err := copied.Store.Video(t.Context(), l.ready); video.KindOf(err) != video.NotFound {
 		t.Errorf("the deleted video = %v", err)
+	}
+	if got, want := l.tagsIn(copied.Store), l.tagsIn(l.Store); got != want || !strings.Contains(got, "both:1") {
+		t.Errorf("the copy has the tags %s; want %s", got, want)
 	}
 	v, err := copied.Store.Video(t.Context(), other.ID)
 	if err != nil || len(v.Resolutions) != 1 || v.Resolutions[0].Name != "720p" || v.Status != video.Ready {

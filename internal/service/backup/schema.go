@@ -19,6 +19,7 @@ var backedUp = []string{
 
 // notBackedUp are the other tables, and why a copy of the database has no use for their rows.
 var notBackedUp = map[string]string{
+	"tag":                 "a restore counts the tags of the videos again",
 	"migration":           "a restore makes the schema itself",
 	"database_identity":   "a copy is another database, with an ownership marker of its own",
 	"periodic_job":        "when periodic jobs last ran here, and the last backup of this database",

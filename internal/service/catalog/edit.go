@@ -8,7 +8,7 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// Edit changes the title or the metadata of a video, and returns its state. The actor must be allowed
+// Edit changes what the client of a video says about it, and returns its state. The actor must be allowed
 // to read that before anything changes.
 func (c *Catalog) Edit(ctx context.Context, by auth.Actor, id video.ID, e video.Edit) (State, error) {
 	if err := by.Require(auth.Write, auth.Read); err != nil {

@@ -14,7 +14,8 @@ func TestListsUseIndexes(t *testing.T) {
 	storetest.WantIndexes(t, func(tx *store.Tx) error {
 		ctx, r, now := t.Context(), reader{tx.Queries}, time.Now()
 		labels := []video.Label{{Key: "k", Value: "v"}, {Key: "l", Value: "v"}, {Key: "m", Value: "v"}}
-		for _, f := range []video.Filter{{}, {Status: video.PendingUpload}, {Labels: labels[:1]}, {Labels: labels}, {Labels: labels[:1], Status: video.PendingUpload}} {
+		for _, f := range []video.Filter{{}, {Status: video.PendingUpload}, {Labels: labels[:1]}, {Labels: labels}, {Labels: labels[:1], Status: video.PendingUpload},
+			{Tags: []string{"a"}}, {Tags: []string{"a", "b"}, Labels: labels}} {
 			_, _, _ = r.list(ctx, "", f, video.Cursor{CreatedAt: now.Add(time.Second), ID: "a"}, 10)
 		}
 		_, _, _ = r.videosByID(ctx, []video.ID{"a", "b"})
@@ -30,7 +31,8 @@ func TestListsUseIndexes(t *testing.T) {
 				}
 			}
 		}
-		_ = describe(ctx, tx, video.Video{ID: "a", Metadata: []byte(`{"a":1}`)})
+		_ = describe(ctx, tx, video.Video{ID: "a", Metadata: []byte(`{"a":1}`), Tags: []string{"a"}})
+		_, _ = pageOfTags(ctx, tx.Queries, "t", "a", 10)
 		return nil
 	})
 }

@@ -45,7 +45,7 @@ func beingProcessed(videos []video.Video) []video.ID {
 // searchLabels and searchRows.
 func (q reader) list(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	switch {
-	case len(f.Labels) > 0 && f.Order.By == video.ByCreation:
+	case len(f.Labels)+len(f.Tags) > 0 && f.Order.By == video.ByCreation:
 		return q.searchLabels(ctx, tenant, f, after, limit)
 	case f.IsSearch():
 		return q.searchRows(ctx, tenant, f, after, limit)

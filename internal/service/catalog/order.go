@@ -62,7 +62,7 @@ func orderBy(o video.Order, column, id string) string {
 // selected examines the next videos after a cursor in another order than creation, and returns the videos that a
 // filter selects, with the cursor at which it stopped; zero: there are no more.
 func (q reader) selected(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.ID, video.Cursor, error) {
-	labels := criteria(tenant, video.Filter{Labels: f.Labels})
+	labels := criteria(tenant, video.Filter{Labels: f.Labels, Tags: f.Tags})
 	s := countMet(`d.id, d.filename, d.title, d.is_public, d.status, d.created_at, d.duration_us, d.size_bytes`, `d.id`, labels)
 	s.add(` FROM video AS d`)
 	stretch(s, tenant, f, after, maxCandidates)

@@ -50,11 +50,11 @@ func (p *searchPage) end() (ids []video.ID, next video.Cursor) {
 	return ids, next
 }
 
-// criterion is what a search asks for: a label, or a status. An index lists the videos that meet it, by time.
+// criterion is what a search asks for: a label, a tag, or a status. An index lists the videos that meet it, by time.
 type criterion struct {
-	hash   int64 // of the label
+	hash   int64 // of the label or tag
 	tenant video.Tenant
-	status video.Status // "": it is a label
+	status video.Status // "": it is a label or tag
 }
 
 // criteria returns what a filter asks for, each once.
@@ -62,6 +62,11 @@ func criteria(tenant video.Tenant, f video.Filter) []criterion {
 	var all []criterion
 	for _, l := range f.Labels {
 		if c := (criterion{hash: labelHash(tenant, l)}); !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	for _, tag := range f.Tags {
+		if c := (criterion{hash: tagHash(tenant, tag)}); !slices.Contains(all, c) {
 			all = append(all, c)
 		}
 	}
@@ -91,7 +96,7 @@ func (c criterion) writeFrom(to *statement, f video.Filter, after video.Cursor, 
 	to.add(orderBy(f.Order, `d.created_at`, c.id()) + ` LIMIT ` + strconv.Itoa(limit))
 }
 
-// searchLabels reads one page of the videos whose metadata has all labels of a filter. It goes through the videos
+// searchLabels reads one page of the videos that have all labels and tags of a filter. It goes through the videos
 // that meet the rarest criterion. A page that has examined maxCandidates of them ends with what it has found.
 func (q reader) searchLabels(ctx context.Context, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) ([]video.Video, video.Cursor, error) {
 	all := criteria(tenant, f)
@@ -108,7 +113,7 @@ func (q reader) searchLabels(ctx context.Context, tenant video.Tenant, f video.F
 	videos, err := q.SelectVideos(ctx, `WHERE deleted_at IS NULL AND id IN `+in+orderBy(f.Order, `created_at`, `id`), arg)
 	// Different labels may have the same hash.
 	return slices.DeleteFunc(videos, func(v video.Video) bool {
-		return v.Tenant != tenant || !f.Fits(v.Metadata) || !f.Selects(v)
+		return v.Tenant != tenant || !f.Fits(v.Metadata) || !f.Tagged(v) || !f.Selects(v)
 	}), next, err
 }
 
@@ -192,7 +197,7 @@ func (q reader) searchRows(ctx context.Context, tenant video.Tenant, f video.Fil
 	}
 	slices.SortFunc(videos, func(a, b video.Video) int { return cmp.Compare(place[a.ID], place[b.ID]) })
 	// Different labels may have the same hash.
-	return slices.DeleteFunc(videos, func(v video.Video) bool { return !f.Fits(v.Metadata) }), next, err
+	return slices.DeleteFunc(videos, func(v video.Video) bool { return !f.Fits(v.Metadata) || !f.Tagged(v) }), next, err
 }
 
 // named examines the names of the next videos after a cursor and returns the videos whose names have all words of a

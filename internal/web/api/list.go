@@ -24,7 +24,7 @@ func (r listRoutes) register(t *table) {
 	q := newListQuery()
 	add(t, operation{
 		id: "listVideos", route: "GET /api/video", summary: "List videos", tag: "video",
-		scopes: []auth.Scope{auth.Read}, status: 200, costly: true, parameters: append(described(q.parameters()), labels()),
+		scopes: []auth.Scope{auth.Read}, status: 200, costly: true, parameters: append(described(q.parameters()), describedTags(), labels()),
 	}, r.list)
 }
 
@@ -36,7 +36,7 @@ type videoList struct {
 
 func (r listRoutes) list(ctx context.Context, c *call) (*videoList, error) {
 	q := newListQuery()
-	if err := c.query(q.parameters(), q.decodeLabels, q.decodeOrder, q.decodeUnknown); err != nil {
+	if err := c.query(q.parameters(), q.decodeTags, q.decodeLabels, q.decodeOrder, q.decodeUnknown); err != nil {
 		return nil, err
 	}
 	base, err := c.base()
@@ -209,7 +209,7 @@ func (q *listQuery) decodeLabels(values url.Values) []video.Fault {
 
 // decodeUnknown refuses parameters that the list does not know: a mistyped filter must not return everything.
 func (q *listQuery) decodeUnknown(values url.Values) (faults []video.Fault) {
-	var known []string
+	known := []string{tagParameter}
 	for _, p := range q.parameters() {
 		known = append(known, p.name)
 	}

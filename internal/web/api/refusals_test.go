@@ -31,6 +31,8 @@ type bodyOperation struct {
 	fields             []field
 }
 
+var tagSamples = []string{`[" a ","A","a"]`, `["a\u0000b",""," "]`, `["` + strings.Repeat("ü", 64) + `"]`, `["` + strings.Repeat("ü", 65) + `"]`, `["a","b",1]`}
+
 // bodyOperations are all operations with a JSON body. Their paths have {id} in place of an id.
 var bodyOperations = []bodyOperation{
 	{"createVideo", "POST", "/api/video", []field{
@@ -43,11 +45,12 @@ var bodyOperations = []bodyOperation{
 		{"sourceUrl", `null`, []string{`"https://1.1.1.1/a.mp4"`, `"http://1.1.1.1/a.mp4"`, `"https://127.0.0.1/a.mp4"`}},
 		{"codecs", `["h264"]`, []string{`["av1"]`, `["av1","av1"]`, `["vp9",1]`, `["H264"]`}},
 		{"upscale", `true`, []string{`"true"`}},
+		{"tags", `["a"]`, tagSamples},
 		{"maxDurationSeconds", `60`, []string{`0.001`, `0.0009`, `31536000`, `31536001`, `"60"`}},
 	}},
 	{"completeUpload", "POST", "/api/video/{id}/complete-upload", []field{{"checksum", `"md5"`, nil}}},
 	{"createToken", "POST", "/api/video/{id}/token", []field{{"expiresIn", `60`, []string{`86400`, `86401`, `"60"`}}}},
-	{"editVideo", "PATCH", "/api/video/{id}", []field{{"title", `"Another"`, nil}, {"customMetadata", `{"b":2}`, nil}}},
+	{"editVideo", "PATCH", "/api/video/{id}", []field{{"title", `"Another"`, nil}, {"customMetadata", `{"b":2}`, nil}, {"tags", `["a"]`, tagSamples}}},
 	{"addResolution", "POST", "/api/video/{id}/resolutions", []field{{"resolution", `"144p"`, []string{`"720p"`, `"720P"`, `"9p"`}}}},
 	{"createKey", "POST", "/api/key", []field{
 		{"name", `"site"`, nil},

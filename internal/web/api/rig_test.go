@@ -230,6 +230,7 @@ var everyOperation = []struct {
 }{
 	{"create", "POST", "/api/video", validDraft, "/api/video", 201},
 	{"list", "GET", "/api/video", "", "/api/video", 200},
+	{"tags", "GET", "/api/tag", "", "/api/tag", 200},
 	{"state", "GET", "/api/video/{private}", "", "/api/video/{id}", 200},
 	{"events", "GET", "/api/video/{public}/events", "", "/api/video/{id}/events", 200},
 	{"complete", "POST", "/api/video/{pending}/complete-upload", "", "/api/video/{id}/complete-upload", 201},

@@ -37,6 +37,7 @@ func (a *API) groups() []group {
 	return []group{
 		videoRoutes{s.Catalog, s.Uploads, s.Deleter},
 		listRoutes{s.Catalog},
+		tagRoutes{s.Catalog},
 		eventRoutes{s.Catalog, a.subscribers},
 		tokenRoutes{s.Tokens},
 		newReportRoutes(s.Catalog),
@@ -54,6 +55,7 @@ func (a *API) groups() []group {
 type videoView struct {
 	ID video.ID `json:"id" format:"uuid"`
 	VideoBasics[resolutionView]
+	VideoRules
 	VideoURLs
 	VideoFiles
 	VideoCaptions
@@ -64,6 +66,7 @@ func viewPlayback(p catalog.PlaybackInfo) videoView {
 	out := videoView{
 		ID:            p.Video.ID,
 		VideoBasics:   viewVideoBasics[resolutionView](p.Video),
+		VideoRules:    viewVideoRules(p.Video),
 		VideoURLs:     viewVideoURLs(p.URLs),
 		VideoFiles:    viewVideoFiles(p.URLs.Files),
 		VideoCaptions: viewVideoCaptions(p.URLs.Files),

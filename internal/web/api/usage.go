@@ -78,8 +78,9 @@ type tenantPage struct {
 func (p *tenantPage) parameters() []parameter {
 	return []parameter{
 		limitParameter(&p.limit, "tenants"),
-		cursorParameter("from the first name on", func(s string) (faults []video.Fault) {
-			p.after, faults = parseTenantCursor(s)
+		cursorParameter("from the first name on", func(s string) []video.Fault {
+			name, faults := parseNameCursor(s, auth.MaxTenant)
+			p.after = video.Tenant(name)
 			return faults
 		}),
 	}
@@ -104,11 +105,12 @@ func (r tenantRoutes) list(ctx context.Context, c *call) (*tenantList, error) {
 	return out, nil
 }
 
-// parseTenantCursor decodes the cursor of a list of tenants, which is the last name before the page.
-func parseTenantCursor(s string) (video.Tenant, []video.Fault) {
+// parseNameCursor decodes the cursor of a list in the order of names, which is the last name before the page. A name
+// has at most so many bytes.
+func parseNameCursor(s string, most int) (string, []video.Fault) {
 	name, err := base64.RawURLEncoding.Strict().DecodeString(s)
-	if err != nil || len(name) == 0 || len(name) > auth.MaxTenant || !utf8.Valid(name) || bytes.IndexByte(name, 0) >= 0 {
+	if err != nil || len(name) == 0 || len(name) > most || !utf8.Valid(name) || bytes.IndexByte(name, 0) >= 0 {
 		return "", []video.Fault{{Field: "cursor", Code: "invalid_cursor", Message: "must be the nextCursor of an earlier answer"}}
 	}
-	return video.Tenant(name), nil
+	return string(name), nil
 }

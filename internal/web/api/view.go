@@ -167,6 +167,7 @@ type videoStateView struct {
 	ID       video.ID `json:"id" format:"uuid"`
 	Filename string   `json:"filename"`
 	VideoBasics[resolutionStateView]
+	VideoRules
 	VideoURLs
 	VideoFiles
 	Captions []captionsView `json:"captions,omitzero" nullable:"false" doc:"The captions of the video, one for each language. Absent without URLs."`
@@ -185,7 +186,7 @@ func viewState(s catalog.State) videoStateView {
 	v := s.Video
 	out := videoStateView{
 		ID: v.ID, Filename: v.Filename, VideoBasics: viewVideoBasics[resolutionStateView](v),
-		VideoDetails: viewVideoDetails(s),
+		VideoRules: viewVideoRules(v), VideoDetails: viewVideoDetails(s),
 	}
 	for _, r := range s.Resolutions {
 		out.Resolutions = append(out.Resolutions, named[resolutionStateView]{r.Name, resolutionStateView{

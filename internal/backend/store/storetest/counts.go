@@ -159,6 +159,7 @@ func testCountsRace(t *testing.T, st *store.Store) {
 	for range 4 {
 		ids = append(ids, Stored(t, st, video.PendingUpload, "720p").ID)
 	}
+	names := []string{"a", "b", "c", "d"}
 	steps := []func(*store.Tx, video.ID) error{
 		func(tx *store.Tx, _ video.ID) error { return tx.InsertVideo(ctx, NewVideo("720p")) },
 		func(tx *store.Tx, id video.ID) error {
@@ -170,6 +171,10 @@ func testCountsRace(t *testing.T, st *store.Store) {
 		},
 		func(tx *store.Tx, id video.ID) error { _, err := tx.RefuseUpload(ctx, id, f); return err },
 		func(tx *store.Tx, id video.ID) error { return tx.MoveVideo(ctx, id, video.Ready, nil) },
+		func(tx *store.Tx, id video.ID) error {
+			from := rand.IntN(len(names))
+			return tx.StoreFields(ctx, &video.Video{ID: id, Tags: names[from : from+rand.IntN(len(names)-from)]}, "tags")
+		},
 		func(tx *store.Tx, id video.ID) error { return tx.MoveVideo(ctx, id, video.Processing, nil) },
 		func(tx *store.Tx, id video.ID) error { return tx.MarkDeleted(ctx, id, noon) },
 		func(tx *store.Tx, id video.ID) error { return tx.RemoveVideo(ctx, id) },
@@ -187,5 +192,21 @@ func testCountsRace(t *testing.T, st *store.Store) {
 		})
 	}
 	all.Wait()
+	tags := tagsOf(t, st)
 	recount(t, st, countsOf(t, st))
+	if diff := cmp.Diff(tags, tagsOf(t, st)); diff != "" {
+		t.Errorf("tags counted again (-want +got):\n%s", diff)
+	}
+}
+
+// tagsOf returns how many videos of all tenants have each tag.
+func tagsOf(t *testing.T, st *store.Store) []string {
+	t.Helper()
+	tags, err := store.Collect(t.Context(), st.Queries, "read tags", func(row *sql.Rows) (tag string, err error) {
+		return tag, row.Scan(&tag)
+	}, `SELECT tenant || ' ' || name || ' ' || CAST(videos AS TEXT) FROM tag ORDER BY 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tags
 }
