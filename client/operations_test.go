@@ -36,6 +36,14 @@ func TestRequests(t *testing.T) {
 			_, err := c.Update(ctx, "v1", Changes{Tags: &[]string{}})
 			return err
 		},
+		`PATCH /api/video/v1 {"title":"New","expiresAt":null}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Update(ctx, "v1", Changes{Title: &title, ExpiresAt: new(time.Time)})
+			return err
+		},
+		`PATCH /api/video/v1 {"expiresAt":"2030-01-02T12:00:00Z"}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Update(ctx, "v1", Changes{ExpiresAt: new(time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC))})
+			return err
+		},
 		`GET /api/tag?limit=100 `: func(ctx context.Context, c *Client) error {
 			for _, err := range c.Tags(ctx) {
 				return err

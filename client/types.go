@@ -43,6 +43,8 @@ type NewVideo struct {
 	Metadata Metadata `json:"customMetadata,omitempty"`
 	// Tags are words by which videos are found again, up to 50 of up to 64 characters.
 	Tags []string `json:"tags,omitempty"`
+	// ExpiresAt is when the video is deleted; zero: never.
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	// Upscale enlarges small videos, or does not; nil leaves it to the server's setting.
 	Upscale *bool `json:"upscale,omitempty"`
 	// Codecs are the codecs to make, "h264" and "av1"; if there are none, the server's setting decides.
@@ -142,6 +144,7 @@ type Video struct {
 
 	Captions        []Caption `json:"captions,omitempty"`
 	CreatedAt       time.Time `json:"createdAt,omitzero"`
+	ExpiresAt       time.Time `json:"expiresAt,omitzero"`        // when it is deleted; zero: never
 	DurationSeconds float64   `json:"durationSeconds,omitempty"` // 0 until the file has been inspected
 	SizeBytes       int64     `json:"sizeBytes,omitempty"`       // of all its files
 	Progress        float64   `json:"progress"`                  // of the processing, 0 to 1

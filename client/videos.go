@@ -155,6 +155,23 @@ type Changes struct {
 	Metadata Metadata `json:"customMetadata,omitempty"` // replaces all of it
 
 	Tags *[]string `json:"tags,omitempty"` // replaces all of them
+
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"` // when the video is deleted; the zero time: never
+}
+
+// MarshalJSON writes the zero time as null.
+func (c Changes) MarshalJSON() ([]byte, error) {
+	type plain Changes
+	out := struct {
+		plain
+		ExpiresAt any `json:"expiresAt,omitempty"`
+	}{plain: plain(c)}
+	if at := c.ExpiresAt; at != nil && at.IsZero() {
+		out.ExpiresAt = json.RawMessage("null")
+	} else if at != nil {
+		out.ExpiresAt = at
+	}
+	return json.Marshal(out)
 }
 
 // Update changes what is said about a video.

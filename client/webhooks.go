@@ -15,6 +15,7 @@ const (
 	EventResolutionReady = "video.resolution_ready"
 	EventReady           = "video.ready"
 	EventFailed          = "video.failed"
+	EventExpiring        = "video.expiring"
 	EventDeleted         = "video.deleted"
 	EventTest            = "webhook.test"
 )

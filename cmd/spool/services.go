@@ -96,6 +96,9 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner,
 		Hold: emergency.Hold, Log: log,
 	}
+	if c.servesRequests() {
+		p.maintenance.Deleter = p.deleter
+	}
 	if moved, err := marker.Moved(ctx); err != nil {
 		return err
 	} else if moved {

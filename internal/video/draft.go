@@ -225,6 +225,8 @@ type Edit struct {
 	Title    *string          // empty: the default
 	Metadata *json.RawMessage // a JSON object, or nil: none
 	Tags     *[]string
+
+	ExpiresAt *time.Time // zero: never
 }
 
 // Check returns everything that is wrong with e.
@@ -255,6 +257,9 @@ func (v *Video) Edit(e Edit) {
 	}
 	if e.Tags != nil {
 		v.Tags = CleanTags(*e.Tags)
+	}
+	if e.ExpiresAt != nil {
+		v.expire(*e.ExpiresAt)
 	}
 }
 

@@ -9,9 +9,16 @@ const (
 	EventResolutionReady EventType = "video.resolution_ready"
 	EventReady           EventType = "video.ready"
 	EventFailed          EventType = "video.failed"
+	EventExpiring        EventType = "video.expiring" // ExpiryNotice before its deletion
 	EventDeleted         EventType = "video.deleted"
 	EventTest            EventType = "webhook.test" // on request; of no video
 )
 
 // EventTypes lists those that a webhook can ask for.
-var EventTypes = []EventType{EventUploadCompleted, EventPlayable, EventResolutionReady, EventReady, EventFailed, EventDeleted, EventTest}
+var EventTypes = []EventType{EventUploadCompleted, EventPlayable, EventResolutionReady, EventReady, EventFailed, EventExpiring, EventDeleted, EventTest}
+
+// DeletionReason says why a video was deleted, if no client asked for it.
+type DeletionReason string
+
+// Expired is the reason of a deletion at ExpiresAt.
+const Expired DeletionReason = "expired"

@@ -77,6 +77,8 @@ type Video struct {
 	CompletedAt     time.Time // zero until an upload was verified and accepted
 	PlayableAt      time.Time // when it could be played first: while it was still being encoded, or with its first resolution
 	DeletedAt       time.Time // set while a deletion is in progress; reads do not find the video
+	ExpiresAt       time.Time // when it is deleted by itself; zero: never
+	ExpiryTold      bool      // webhooks were told of that
 
 	Imported       bool    // its file is fetched from an address instead of being uploaded
 	ImportProgress float64 // how much of it was fetched, from 0 to 1
@@ -106,6 +108,8 @@ type Draft struct {
 	// leaves no trace where it is not used.
 	Title string   `json:",omitempty"`
 	Tags  []string `json:",omitempty"`
+	// ExpiresAt is when the video is deleted; nil: never.
+	ExpiresAt *time.Time `json:",omitempty"`
 	// SourceURL is where the file is fetched from; nil: a client uploads it.
 	SourceURL *string `json:",omitempty"`
 	// Codecs may be nil: the server's default.
@@ -125,6 +129,9 @@ func (d *Draft) Video() Video {
 	}
 	if d.MaxSeconds != nil {
 		v.MaxDuration = time.Duration(*d.MaxSeconds * float64(time.Second))
+	}
+	if d.ExpiresAt != nil {
+		v.expire(*d.ExpiresAt)
 	}
 	return v
 }

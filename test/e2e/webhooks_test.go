@@ -30,6 +30,7 @@ type hookEvent struct {
 		Resolution  string `json:"resolution"`
 		Resolutions map[string]struct{ Status string }
 		Failure     *struct{ Code string }
+		Reason      string
 	} `json:"data"`
 }
 
@@ -93,7 +94,7 @@ func (r *hookReceiver) about(id string) []string {
 }
 
 // hookEvents are those that a test asks for.
-var hookEvents = []string{"video.upload_completed", "video.resolution_ready", "video.ready", "video.failed", "video.deleted"}
+var hookEvents = []string{"video.upload_completed", "video.resolution_ready", "video.ready", "video.failed", "video.expiring", "video.deleted"}
 
 // isDown changes whether the receiver refuses everything, and returns how often it did.
 func (r *hookReceiver) isDown(down bool) int {
@@ -135,6 +136,8 @@ func TestWebhooks(t *testing.T) {
 	s.call("POST", "/api/video/"+refused.ID+"/complete-upload", nil).problem(t, 422, "upload_missing")
 	s.until("a message to be refused", time.Minute, func() bool { return r.isDown(true) > 0 })
 	r.isDown(false)
+	expires := s.create(newVideo{Filename: "c.mp4", Resolutions: []string{"144p"}, ExpiresAt: time.Now().Add(time.Hour).Format(time.RFC3339)})
+	decode[upload](t, s.call("PATCH", "/api/video/"+expires.ID, map[string]any{"expiresAt": time.Now().Add(3 * time.Second)}), http.StatusOK)
 	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true})
 	s.put(u, clip(t, miniClip))
 	s.complete(u.ID)
@@ -152,6 +155,11 @@ func TestWebhooks(t *testing.T) {
 	if got := r.about(refused.ID); !slices.Equal(got, []string{"video.failed"}) {
 		t.Errorf("events of a refused upload are %v", got)
 	}
+	s.until("the video to expire", 2*time.Minute, func() bool { return slices.Contains(r.about(expires.ID), "video.deleted") })
+	if got := r.about(expires.ID); !slices.Equal(slices.Sorted(slices.Values(got)), []string{"video.deleted", "video.expiring", "video.expiring"}) {
+		t.Errorf("events of a video that expires, whose time was changed, are %v", got)
+	}
+	s.call("GET", "/api/video/"+expires.ID, nil).problem(t, 404, "video_not_found")
 	checkHookStates(t, r)
 	checkHookLog(t, s, h)
 }
@@ -163,6 +171,11 @@ func checkHookStates(t *testing.T, r *hookReceiver) {
 	defer r.mu.Unlock()
 	states := map[string]string{"video.deleted": "ready", "video.ready": "ready", "video.upload_completed": "processing", "video.failed": "fail"}
 	for _, e := range r.events {
+		if expired := e.Type == "video.deleted" && e.Data.Status == "pending_upload"; expired != (e.Data.Reason == "expired") {
+			t.Errorf("%s of a video that is %s has the reason %q", e.Type, e.Data.Status, e.Data.Reason)
+		} else if expired {
+			continue
+		}
 		if want, known := states[e.Type]; known && e.Data.Status != want {
 			t.Errorf("%s says that the video is %s; want %s", e.Type, e.Data.Status, want)
 		}

@@ -15,6 +15,9 @@ type newVideo struct {
 	CustomMetadata json.RawMessage `json:"customMetadata,omitempty"`
 	Upscale        bool            `json:"upscale,omitempty"`
 	Codecs         []string        `json:"codecs,omitempty"`
+	Tags           []string        `json:"tags,omitempty"`
+	ExpiresAt      string          `json:"expiresAt,omitempty"`
+	MaxDuration    float64         `json:"maxDurationSeconds,omitempty"`
 }
 
 // statuses is what create and complete tell about the resolutions.

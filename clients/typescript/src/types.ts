@@ -26,6 +26,8 @@ interface Extras {
   playable?: boolean;
   captions?: Caption[];
   tags?: string[];
+  /** When the video is deleted; absent: never. */
+  expiresAt?: string;
 }
 
 /** A video to create. */
@@ -36,6 +38,8 @@ export type NewVideo = Schemas["NewVideo"] & {
   codecs?: ("h264" | "av1")[];
   /** A longer video fails before anything is made of it. */
   maxDurationSeconds?: number;
+  /** When the video is deleted, such as 2030-05-01T12:00:00Z. */
+  expiresAt?: string | null;
   /** Words by which videos are found again: up to 50 of up to 64 characters. */
   tags?: string[];
 };
@@ -95,6 +99,8 @@ export interface VideoPatch {
   customMetadata?: Record<string, unknown> | null;
   /** Replaces all tags; null removes them. */
   tags?: string[] | null;
+  /** When the video is deleted; null: never. */
+  expiresAt?: string | null;
 }
 
 /** A tag, and how many videos have it. */
@@ -142,13 +148,13 @@ export interface Token {
 
 export type WebhookEventType =
   | "video.upload_completed" | "video.playable" | "video.resolution_ready" | "video.ready"
-  | "video.failed" | "video.deleted" | "webhook.test";
+  | "video.failed" | "video.expiring" | "video.deleted" | "webhook.test";
 
 /** The body of a webhook. */
 export interface WebhookEvent {
   type: WebhookEventType;
   timestamp: string;
-  data: VideoState;
+  data: VideoState & { resolution?: ResolutionName; reason?: "expired" };
 }
 
 export interface Webhook {

@@ -51,6 +51,8 @@ func videoFields(v *video.Video) []field {
 		{"completed_at", timestamp{&v.CompletedAt}},
 		{"playable_at", timestamp{&v.PlayableAt}},
 		{"deleted_at", timestamp{&v.DeletedAt}},
+		{"expires_at", timestamp{&v.ExpiresAt}},
+		{"expiry_told", &v.ExpiryTold},
 		{"import_progress", importProgress{v}},
 		{"source_key", optionalText[string]{&v.Source.Key}},
 		{"source_size", optionalInt{&v.Source.Size}},

@@ -12,6 +12,7 @@ type Event struct {
 	Type       video.EventType
 	Video      video.ID
 	Resolution video.Name // the one that it is about; "": the whole video
+	Reason     video.DeletionReason
 }
 
 // OnEvents has f called in each transaction that has emitted events, just before it commits, with all of them

@@ -278,13 +278,18 @@ func (t *Tx) InsertResolution(ctx context.Context, r video.Resolution) error {
 
 // MarkDeleted hides a video from readers while its objects are removed.
 func (t *Tx) MarkDeleted(ctx context.Context, id video.ID, at time.Time) error {
+	return t.MarkDeletedFor(ctx, id, at, "")
+}
+
+// MarkDeletedFor is MarkDeleted for a reason that webhooks are told.
+func (t *Tx) MarkDeletedFor(ctx context.Context, id video.ID, at time.Time, why video.DeletionReason) error {
 	n, err := t.change(ctx, "mark video deleted", id,
 		`UPDATE video SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, Millis(at), id)
 	if err != nil {
 		return err
 	}
 	if n > 0 {
-		t.emit(video.EventDeleted, id)
+		t.emitted = append(t.emitted, Event{Type: video.EventDeleted, Video: id, Reason: why})
 	}
 	return nil
 }

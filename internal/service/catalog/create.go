@@ -32,7 +32,7 @@ func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base
 	if err := by.Require(auth.Write); err != nil {
 		return Upload{}, err
 	}
-	if faults := slices.Concat(d.Check(), c.refusedCodecs(d.Codecs)); faults != nil {
+	if faults := slices.Concat(d.Check(), c.refusedCodecs(d.Codecs), video.CheckExpiry(d.ExpiresAt, c.now())); faults != nil {
 		return Upload{}, video.InvalidFields(faults...)
 	}
 	if d.SourceURL != nil {

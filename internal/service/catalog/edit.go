@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
@@ -14,7 +15,7 @@ func (c *Catalog) Edit(ctx context.Context, by auth.Actor, id video.ID, e video.
 	if err := by.Require(auth.Write, auth.Read); err != nil {
 		return State{}, err
 	}
-	if faults := e.Check(); faults != nil {
+	if faults := slices.Concat(e.Check(), video.CheckExpiry(e.ExpiresAt, c.now())); faults != nil {
 		return State{}, video.InvalidFields(faults...)
 	}
 	if e.Metadata != nil {
@@ -40,7 +41,10 @@ func (c *Catalog) Edit(ctx context.Context, by auth.Actor, id video.ID, e video.
 			return err
 		}
 		v.Edit(e)
-		return describe(ctx, tx, v)
+		if err := describe(ctx, tx, v); err != nil {
+			return err
+		}
+		return tx.TellExpiringVideo(ctx, id, c.now().Add(video.ExpiryNotice))
 	})
 	if err != nil {
 		return State{}, err

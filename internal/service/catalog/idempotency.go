@@ -70,6 +70,9 @@ func (c *Catalog) insertVideo(ctx context.Context, tx *store.Tx, v video.Video, 
 	if err := Insert(ctx, tx, v); err != nil {
 		return err
 	}
+	if err := tx.TellExpiringVideo(ctx, v.ID, v.CreatedAt.Add(video.ExpiryNotice)); err != nil {
+		return err
+	}
 	if source != nil {
 		if err := c.imports.Insert(ctx, tx, v, *source); err != nil {
 			return err

@@ -66,7 +66,7 @@ func RemoveLabels(ctx context.Context, tx *store.Tx, id video.ID) error {
 }
 
 // edited are the columns that an edit may change.
-var edited = []string{"title", "title_key", "metadata", "tags"}
+var edited = []string{"title", "title_key", "metadata", "tags", "expires_at", "expiry_told"}
 
 // describe stores what the client of a video says about it, and replaces its labels. The video must be locked.
 func describe(ctx context.Context, tx *store.Tx, v video.Video) error {

@@ -85,14 +85,22 @@ func (d *Deleter) DeleteVideo(ctx context.Context, by auth.Actor, id video.ID) e
 }
 
 func (d *Deleter) markDeleted(ctx context.Context, id video.ID) error {
+	return d.mark(ctx, id, func(*store.Tx) (bool, error) { return true, nil }, "")
+}
+
+// mark marks a video deleted for a reason, unless the condition is false once the video is locked.
+func (d *Deleter) mark(ctx context.Context, id video.ID, condition func(*store.Tx) (bool, error), why video.DeletionReason) error {
 	return d.cleaner.store.InTx(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, id); err != nil {
 			return err // another deletion was faster
 		}
+		if yes, err := condition(tx); err != nil || !yes {
+			return err
+		}
 		if err := d.purges.Video(ctx, tx, id); err != nil {
 			return err
 		}
-		if err := tx.MarkDeleted(ctx, id, d.cleaner.now()); err != nil {
+		if err := tx.MarkDeletedFor(ctx, id, d.cleaner.now(), why); err != nil {
 			return err
 		}
 		if err := catalog.RemoveLabels(ctx, tx, id); err != nil {

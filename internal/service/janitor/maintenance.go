@@ -16,6 +16,7 @@ import (
 )
 
 const (
+	expireEvery    = 15 * time.Second // videos that expire
 	tidyEvery      = time.Minute      // expired uploads, interrupted deletions
 	reconcileEvery = 10 * time.Minute // every processing video
 	sweepEvery     = time.Hour        // every object
@@ -35,6 +36,7 @@ type Maintenance struct {
 	Passes  *pipeline.Passes
 	Catalog *catalog.Catalog
 	Cleaner *Cleaner
+	Deleter *Deleter     // of videos that expire; nil in a worker, which may not see all tables
 	Hold    func() error // holds disk space for deletions on a full disk
 	Log     *slog.Logger
 
@@ -44,7 +46,8 @@ type Maintenance struct {
 // Run does the maintenance until ctx ends: at once, because a crash may have left something behind,
 // and then at intervals.
 func (m *Maintenance) Run(ctx context.Context) {
-	tidy, reconcile, sweep, uploads := time.NewTicker(tidyEvery), time.NewTicker(reconcileEvery), time.NewTicker(sweepEvery), time.NewTicker(uploadsEvery)
+	expire, tidy, reconcile, sweep, uploads := time.NewTicker(expireEvery), time.NewTicker(tidyEvery), time.NewTicker(reconcileEvery), time.NewTicker(sweepEvery), time.NewTicker(uploadsEvery)
+	defer expire.Stop()
 	defer tidy.Stop()
 	defer reconcile.Stop()
 	defer sweep.Stop()
@@ -56,6 +59,8 @@ func (m *Maintenance) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-expire.C:
+			m.runJob(ctx, m.expire)
 		case <-tidy.C:
 			m.runJob(ctx, m.runLocalJobs)
 			m.runJob(ctx, m.Recount)
@@ -94,6 +99,24 @@ func (m *Maintenance) runLocalJobs(ctx context.Context) {
 	}
 	if err := m.Hold(); err != nil {
 		m.Log.WarnContext(ctx, "could not reserve the disk space that deletions need on a full disk", "err", err)
+	}
+}
+
+// expire deletes videos that have expired, and tells of those that expire soon. Every process that serves requests
+// does it; what one has done the others do not find.
+func (m *Maintenance) expire(ctx context.Context) {
+	if m.Deleter == nil {
+		return
+	}
+	if n, err := m.Deleter.TellExpiring(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not tell webhooks of videos that expire", "err", err)
+	} else if n > 0 {
+		m.Log.InfoContext(ctx, "webhooks were told of videos that expire", "videos", n)
+	}
+	if n, err := m.Deleter.DeleteExpired(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not delete videos that have expired", "err", err)
+	} else if n > 0 {
+		m.Log.InfoContext(ctx, "videos deleted that had expired", "videos", n)
 	}
 }
 

@@ -28,9 +28,10 @@ type eventRow struct {
 // snapshot is a video at one moment, with all that its state is derived from.
 type snapshot struct {
 	Video      video.Video
-	Steps      []store.Step `json:",omitempty"` // added up, while it is processing; see store.StepTotals
-	Resolution video.Name   `json:",omitempty"` // the one that the event is about
-	Webhook    string       `json:",omitempty"` // the one that is tested; there is no video then
+	Steps      []store.Step         `json:",omitempty"` // added up, while it is processing; see store.StepTotals
+	Resolution video.Name           `json:",omitempty"` // the one that the event is about
+	Reason     video.DeletionReason `json:",omitempty"`
+	Webhook    string               `json:",omitempty"` // the one that is tested; there is no video then
 }
 
 // Record has the events of a database recorded for the webhooks that want them, and their deliveries enqueued, in
@@ -69,7 +70,7 @@ func (r recorder) recordEventsOf(ctx context.Context, tx *store.Tx, id video.ID,
 		if len(wanted) == 0 {
 			continue
 		}
-		snapshot.Resolution = e.Resolution
+		snapshot.Resolution, snapshot.Reason = e.Resolution, e.Reason
 		if err := r.insertEvent(ctx, tx, eventRow{ID: newID(), Type: e.Type, Video: id, CreatedAt: at, Snapshot: snapshot}, wanted); err != nil {
 			return err
 		}

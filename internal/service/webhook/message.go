@@ -21,7 +21,8 @@ type Event struct {
 	At         time.Time
 	State      catalog.State // of the video at that moment
 	Resolution video.Name    // the one that it is about; "": the whole video
-	Webhook    string        // the one that is tested; there is no video then
+	Reason     video.DeletionReason
+	Webhook    string // the one that is tested; there is no video then
 }
 
 // Body writes the body of a message.
@@ -119,7 +120,7 @@ func (s *Service) bodyOf(e eventRow) ([]byte, error) {
 		return nil, e.Damaged
 	}
 	body, err := s.body(Event{
-		ID: e.ID, Type: e.Type, At: e.CreatedAt, Resolution: e.Snapshot.Resolution, Webhook: e.Snapshot.Webhook,
+		ID: e.ID, Type: e.Type, At: e.CreatedAt, Resolution: e.Snapshot.Resolution, Reason: e.Snapshot.Reason, Webhook: e.Snapshot.Webhook,
 		State: catalog.StateOf(e.Snapshot.Video, e.Snapshot.Steps, e.CreatedAt),
 	})
 	if err != nil {

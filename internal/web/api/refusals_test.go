@@ -33,6 +33,8 @@ type bodyOperation struct {
 
 var tagSamples = []string{`[" a ","A","a"]`, `["a\u0000b",""," "]`, `["` + strings.Repeat("ü", 64) + `"]`, `["` + strings.Repeat("ü", 65) + `"]`, `["a","b",1]`}
 
+var timeSamples = []string{`"2130-01-02T12:00:00Z"`, `"2130-01-02T12:00:00.123456+02:00"`, `"2130-01-02"`, `"2130-01-02T12:00:00"`, `"2020-01-02T12:00:00Z"`, `"0001-01-01T00:00:00Z"`, `"99999-01-01T00:00:00Z"`, `4102444800`}
+
 // bodyOperations are all operations with a JSON body. Their paths have {id} in place of an id.
 var bodyOperations = []bodyOperation{
 	{"createVideo", "POST", "/api/video", []field{
@@ -46,11 +48,12 @@ var bodyOperations = []bodyOperation{
 		{"codecs", `["h264"]`, []string{`["av1"]`, `["av1","av1"]`, `["vp9",1]`, `["H264"]`}},
 		{"upscale", `true`, []string{`"true"`}},
 		{"tags", `["a"]`, tagSamples},
+		{"expiresAt", `null`, timeSamples},
 		{"maxDurationSeconds", `60`, []string{`0.001`, `0.0009`, `31536000`, `31536001`, `"60"`}},
 	}},
 	{"completeUpload", "POST", "/api/video/{id}/complete-upload", []field{{"checksum", `"md5"`, nil}}},
 	{"createToken", "POST", "/api/video/{id}/token", []field{{"expiresIn", `60`, []string{`86400`, `86401`, `"60"`}}}},
-	{"editVideo", "PATCH", "/api/video/{id}", []field{{"title", `"Another"`, nil}, {"customMetadata", `{"b":2}`, nil}, {"tags", `["a"]`, tagSamples}}},
+	{"editVideo", "PATCH", "/api/video/{id}", []field{{"title", `"Another"`, nil}, {"customMetadata", `{"b":2}`, nil}, {"tags", `["a"]`, tagSamples}, {"expiresAt", `null`, timeSamples}}},
 	{"addResolution", "POST", "/api/video/{id}/resolutions", []field{{"resolution", `"144p"`, []string{`"720p"`, `"720P"`, `"9p"`}}}},
 	{"createKey", "POST", "/api/key", []field{
 		{"name", `"site"`, nil},

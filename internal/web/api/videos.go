@@ -71,6 +71,7 @@ type newVideo struct {
 	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take thumbnails, in seconds."`
 	CustomMetadata             metadata         `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`
 	Tags                       []string         `json:"tags,omitempty" maxItems:"100" nullable:"true" doc:"Words by which the video is found again: at most 50 of 1 to 64 characters. Spaces around them are removed, case tells them apart, and repetitions count once."`
+	ExpiresAt                  *moment          `json:"expiresAt,omitempty" nullable:"true" doc:"When the video is deleted, at the latest a minute later. Absent or null: never."`
 	Upscale                    *bool            `json:"upscale,omitempty" nullable:"true" doc:"Upscale sources that are smaller than the requested size, within the limits of the server."`
 	SourceURL                  *string          `json:"sourceUrl,omitempty" format:"uri" maxLength:"2048" nullable:"true" doc:"The server fetches the file from here instead of waiting for an upload, and completes it by itself: https, of the public internet unless the operator allows more." example:"https://example.com/holiday.mp4"`
 	Codecs                     []video.Codec    `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1" doc:"In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone."`
@@ -81,7 +82,7 @@ func (n *newVideo) draft() video.Draft {
 	return video.Draft{
 		Filename: n.Filename, Title: n.Title, Resolutions: words[video.Name](n.Resolutions), IsPublic: n.IsPublic, Thumbnails: n.ThumbnailTimestampsSeconds,
 		Metadata: json.RawMessage(n.CustomMetadata), Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
-		Tags: n.Tags, MaxSeconds: n.MaxDurationSeconds,
+		Tags: n.Tags, ExpiresAt: (*time.Time)(n.ExpiresAt), MaxSeconds: n.MaxDurationSeconds,
 	}
 }
 
@@ -264,10 +265,11 @@ type videoEdit struct {
 	Title          *string   `json:"title,omitempty" maxLength:"200" nullable:"true" null:"zero" doc:"The new title. null or empty: the filename without its extension."`
 	CustomMetadata *metadata `json:"customMetadata,omitempty" nullable:"true" null:"zero" doc:"Replaces all metadata. null removes it."`
 	Tags           *[]string `json:"tags,omitempty" maxItems:"100" nullable:"true" null:"zero" doc:"Replaces all tags. null removes them."`
+	ExpiresAt      *moment   `json:"expiresAt,omitempty" nullable:"true" null:"zero" doc:"When the video is deleted, at the latest a minute later. null: never."`
 }
 
 func (e *videoEdit) edit() video.Edit {
-	return video.Edit{Title: e.Title, Metadata: (*json.RawMessage)(e.CustomMetadata), Tags: e.Tags}
+	return video.Edit{Title: e.Title, Metadata: (*json.RawMessage)(e.CustomMetadata), Tags: e.Tags, ExpiresAt: (*time.Time)(e.ExpiresAt)}
 }
 
 func (e *videoEdit) check() []video.Fault { return e.edit().Check() }

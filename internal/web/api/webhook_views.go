@@ -194,10 +194,11 @@ type eventView struct {
 	Data      any       `json:"data"`
 }
 
-// videoEventData is the state of the video, and the resolution that the event is about.
+// videoEventData is the state of the video, the resolution that the event is about, and why the video was deleted.
 type videoEventData struct {
 	videoStateView
-	Resolution video.Name `json:"resolution,omitempty"`
+	Resolution video.Name           `json:"resolution,omitempty"`
+	Reason     video.DeletionReason `json:"reason,omitempty"`
 }
 
 // WebhookBody writes the body of a message: for a video, its state as the API shows it.
@@ -206,7 +207,7 @@ func WebhookBody(e webhook.Event) ([]byte, error) {
 	if e.Type == video.EventTest {
 		view.Data = map[string]string{"webhookId": e.Webhook}
 	} else {
-		view.Data = videoEventData{viewState(e.State), e.Resolution}
+		view.Data = videoEventData{viewState(e.State), e.Resolution, e.Reason}
 	}
 	body, err := encode(view)
 	return bytes.TrimSpace(body), err

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ func eventTests() []test {
 		{"a video becomes playable once, whatever is deleted", playableOnceWithout},
 		{"a refusal for the same reason is one event", refusedOnce},
 		{"a transaction that fails has no events", rolledBackEvents},
+		{"the expiry of a video is told once", expiryToldOnce},
 	}
 }
 
@@ -166,4 +168,47 @@ func rolledBackEvents(t *testing.T, st *store.Store) {
 	if now := read(t, st, v.ID).Status; !errors.Is(err, broken) || now != video.Processing {
 		t.Errorf("events that cannot be recorded: %v, and the video is %s; want it unchanged", err, now)
 	}
+}
+
+// expiryToldOnce tells of videos from several sides at once, of one again after its time was changed, and of none
+// that expires later, never, or was deleted.
+func expiryToldOnce(t *testing.T, st *store.Store) {
+	ctx, got := t.Context(), eventsOf(t, st)
+	var mu sync.Mutex
+	st.OnEvents(func(_ context.Context, _ *store.Tx, emitted []store.Event, _ time.Time) error {
+		mu.Lock()
+		defer mu.Unlock()
+		*got = append(*got, emitted...)
+		return nil
+	})
+	var all []video.Video
+	for _, at := range []time.Time{noon, noon.Add(-time.Hour), noon.Add(time.Millisecond), {}, noon} {
+		v := NewVideo()
+		v.ExpiresAt = at
+		insert(t, st, v)
+		all = append(all, v)
+	}
+	Change(t, st, func(tx *store.Tx) error { return tx.MarkDeleted(ctx, all[4].ID, noon) })
+	*got = nil
+	broken := errors.New("broken")
+	if err := st.InTx(ctx, func(tx *store.Tx) error { return errors.Join(tx.TellExpiringVideo(ctx, all[0].ID, noon), broken) }); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	var sides sync.WaitGroup
+	for range 4 {
+		sides.Go(func() {
+			if err := st.InTx(ctx, func(tx *store.Tx) error { _, err := tx.TellExpiring(ctx, noon, 10); return err }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	sides.Wait()
+	wantTypes(t, *got, video.EventExpiring, video.EventExpiring)
+	Change(t, st, func(tx *store.Tx) error {
+		all[1].ExpiryTold = false
+		return errors.Join(tx.StoreFields(ctx, &all[1], "expiry_told"), tx.TellExpiringVideo(ctx, all[1].ID, noon), tx.TellExpiringVideo(ctx, all[1].ID, noon))
+	})
+	wantTypes(t, *got, video.EventExpiring, video.EventExpiring, video.EventExpiring)
+	ids, err := st.ExpiredVideos(ctx, noon, 10)
+	wantIDs(t, ids, err, all[1].ID, all[0].ID)
 }

@@ -34,6 +34,7 @@ func videoReadsBack(t *testing.T, st *store.Store) {
 	rich.Tenant, rich.Filename, rich.ContentType = "acme", "holiday.MOV", "video/quicktime"
 	rich.IsPublic, rich.Upscale = true, true
 	rich.Codecs, rich.MaxDuration, rich.Tags = []video.Codec{video.AV1}, 90*time.Second, []string{"b", "a", "ü 🎬"}
+	rich.ExpiresAt, rich.ExpiryTold = noon.Add(time.Millisecond), true
 	rich.Metadata = json.RawMessage(`{"b": 1, "a": [null, true, 1e400, 12345678901234567890], "a": "again"}`)
 	rich.Thumbnails = []float64{3, 0.1, 0, 1.0 / 3, math.MaxFloat64, math.SmallestNonzeroFloat64, 3}
 	hollow := NewVideo()
