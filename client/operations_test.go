@@ -32,30 +32,6 @@ func TestRequests(t *testing.T) {
 			_, err := c.Update(ctx, "v1", Changes{Metadata: Metadata{"a": 1}})
 			return err
 		},
-		`PATCH /api/video/v1 {"tags":[]}`: func(ctx context.Context, c *Client) error {
-			_, err := c.Update(ctx, "v1", Changes{Tags: &[]string{}})
-			return err
-		},
-		`PATCH /api/video/v1 {"title":"New","expiresAt":null}`: func(ctx context.Context, c *Client) error {
-			_, err := c.Update(ctx, "v1", Changes{Title: &title, ExpiresAt: new(time.Time)})
-			return err
-		},
-		`PATCH /api/video/v1 {"expiresAt":"2030-01-02T12:00:00Z"}`: func(ctx context.Context, c *Client) error {
-			_, err := c.Update(ctx, "v1", Changes{ExpiresAt: new(time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC))})
-			return err
-		},
-		`GET /api/tag?limit=100 `: func(ctx context.Context, c *Client) error {
-			for _, err := range c.Tags(ctx) {
-				return err
-			}
-			return nil
-		},
-		`GET /api/video?limit=100&tag=a+b&tag=c `: func(ctx context.Context, c *Client) error {
-			for _, err := range c.Videos(ctx, Filter{Tags: []string{"a b", "c"}}) {
-				return err
-			}
-			return nil
-		},
 		`POST /api/video/v1/token {"expiresIn":3600}`: func(ctx context.Context, c *Client) error {
 			_, err := c.Token(ctx, "v1", time.Hour)
 			return err
@@ -102,24 +78,68 @@ func TestRequests(t *testing.T) {
 			return nil
 		},
 	} {
-		got := make(chan string, 1)
-		c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(r.Body) // what came is compared below
-			line := r.Method + " " + r.URL.RequestURI() + " " + string(body)
-			if kind := r.Header.Get("Content-Type"); kind != "" && kind != "application/json" {
-				line += " " + kind
+		wantRequest(t, want, do)
+	}
+}
+
+// TestRequestsOfOrganising is TestRequests for tags, expiry and changes of many videos.
+func TestRequestsOfOrganising(t *testing.T) {
+	t.Parallel()
+	title := "New"
+	for want, do := range map[string]func(context.Context, *Client) error{
+		`PATCH /api/video/v1 {"tags":[]}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Update(ctx, "v1", Changes{Tags: &[]string{}})
+			return err
+		},
+		`PATCH /api/video/v1 {"title":"New","expiresAt":null}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Update(ctx, "v1", Changes{Title: &title, ExpiresAt: new(time.Time)})
+			return err
+		},
+		`PATCH /api/video/v1 {"expiresAt":"2030-01-02T12:00:00Z"}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Update(ctx, "v1", Changes{ExpiresAt: new(time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC))})
+			return err
+		},
+		`PATCH /api/video {"ids":["v1","v2"],"tags":{"add":["a"]},"expiresAt":null}`: func(ctx context.Context, c *Client) error {
+			_, err := c.UpdateMany(ctx, []string{"v1", "v2"}, ManyChanges{AddTags: []string{"a"}, ExpiresAt: new(time.Time)})
+			return err
+		},
+		`GET /api/tag?limit=100 `: func(ctx context.Context, c *Client) error {
+			for _, err := range c.Tags(ctx) {
+				return err
 			}
-			if r.Header.Get("X-API-KEY") != "sp_key" {
-				line += " without the key"
+			return nil
+		},
+		`GET /api/video?limit=100&tag=a+b&tag=c `: func(ctx context.Context, c *Client) error {
+			for _, err := range c.Videos(ctx, Filter{Tags: []string{"a b", "c"}}) {
+				return err
 			}
-			got <- line
-			io.WriteString(w, `{}`)
-		})
-		if err := do(t.Context(), c); err != nil {
-			t.Errorf("%s: %v", want, err)
+			return nil
+		},
+	} {
+		wantRequest(t, want, do)
+	}
+}
+
+// wantRequest wants an operation to send one request: its method, address and body.
+func wantRequest(t *testing.T, want string, do func(context.Context, *Client) error) {
+	t.Helper()
+	got := make(chan string, 1)
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // what came is compared below
+		line := r.Method + " " + r.URL.RequestURI() + " " + string(body)
+		if kind := r.Header.Get("Content-Type"); kind != "" && kind != "application/json" {
+			line += " " + kind
 		}
-		if line := <-got; line != want {
-			t.Errorf("sent %q, want %q", line, want)
+		if r.Header.Get("X-API-KEY") != "sp_key" {
+			line += " without the key"
 		}
+		got <- line
+		io.WriteString(w, `{}`)
+	})
+	if err := do(t.Context(), c); err != nil {
+		t.Errorf("%s: %v", want, err)
+	}
+	if line := <-got; line != want {
+		t.Errorf("sent %q, want %q", line, want)
 	}
 }

@@ -165,12 +165,7 @@ func (c Changes) MarshalJSON() ([]byte, error) {
 	out := struct {
 		plain
 		ExpiresAt any `json:"expiresAt,omitempty"`
-	}{plain: plain(c)}
-	if at := c.ExpiresAt; at != nil && at.IsZero() {
-		out.ExpiresAt = json.RawMessage("null")
-	} else if at != nil {
-		out.ExpiresAt = at
-	}
+	}{plain(c), timeOrNull(c.ExpiresAt)}
 	return json.Marshal(out)
 }
 

@@ -19,6 +19,7 @@ type cli struct {
 	Upload      clientcmd.Upload   `cmd:"" help:"Upload files, and resume uploads that were stopped."`
 	List        clientcmd.List     `cmd:"" name:"ls" help:"List videos."`
 	Get         clientcmd.Get      `cmd:"" help:"Show a video and its URLs."`
+	Set         clientcmd.Set      `cmd:"" help:"Change videos: title, metadata, tags, expiry."`
 	Watch       clientcmd.Watch    `cmd:"" help:"Follow the processing of videos."`
 	Remove      clientcmd.Remove   `cmd:"" name:"rm" help:"Delete videos."`
 	Captions    clientcmd.Captions `cmd:"" help:"Add captions to a video."`
@@ -47,7 +48,7 @@ const description = `Spool receives video uploads and transcodes them to MP4 fil
 
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
 spool.toml. A flag overrides the environment, the environment overrides the file.
-upload, ls, get, watch, rm, captions and webhooks speak to the server at SPOOL_SERVER
+upload, ls, get, set, watch, rm, captions and webhooks speak to the server at SPOOL_SERVER
 (default: http://localhost:8080) with the key in SPOOL_API_KEY.`
 
 // newParser builds the parser of the command line. Flags that are not on it come from s.

@@ -227,7 +227,7 @@ func checkHookLog(t *testing.T, s *server, h hook) {
 		r := s.call("GET", "/api/webhook/"+h.ID+"/deliveries?status=delivered&limit=100", nil)
 		return decode[struct{ Deliveries []hookDelivery }](t, r, 200).Deliveries
 	}
-	s.until("all deliveries to be in the log", time.Minute, func() bool { return len(read()) == 5 })
+	s.until("all deliveries to be in the log", time.Minute, func() bool { return len(read()) == 8 })
 	retried := slices.ContainsFunc(read(), func(d hookDelivery) bool {
 		return len(d.Attempts) > 1 && *d.Attempts[0].Status == 503 && d.Attempts[0].Error != nil
 	})
@@ -243,7 +243,7 @@ func checkHookLog(t *testing.T, s *server, h hook) {
 	}
 	s.until("the test to be delivered", time.Minute, func() bool {
 		all := read()
-		return len(all) == 6 && all[0].Type == "webhook.test"
+		return len(all) == 9 && all[0].Type == "webhook.test"
 	})
 	if metrics := string(s.get(s.url + "/metrics").body); !strings.Contains(metrics, `spool_webhook_deliveries_total{outcome="delivered"} `) {
 		t.Error("the metrics do not count deliveries")

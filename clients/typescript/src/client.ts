@@ -1,6 +1,6 @@
 import { type Call, type Connection, Http, randomKey, segment } from "./http.js";
 import type {
-  Caption, CompletedUpload, FileSource, Key, ListFilter, NewVideo, Report, ResolutionName, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
+  Caption, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewVideo, Report, ResolutionName, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
   VideoPatch, VideoState,
 } from "./types.js";
 import { type UploadOptions, uploadFile } from "./upload.js";
@@ -90,6 +90,12 @@ export class Spool {
   /** Changes what is said about a video. */
   patch(id: string, change: VideoPatch, call: Call = {}): Promise<VideoState> {
     return this.#video("PATCH", id, "", { ...call, json: change });
+  }
+
+  /** Changes up to 100 videos, all of them or none, and returns them. */
+  async patchMany(ids: string[], change: ManyPatch, call: Call = {}): Promise<VideoState[]> {
+    const { videos } = await this.#http.request<VideoPage>("PATCH", "/api/video", { ...call, json: { ...change, ids } });
+    return videos;
   }
 
   delete(id: string, call: Call = {}): Promise<void> {

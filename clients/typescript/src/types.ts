@@ -103,6 +103,13 @@ export interface VideoPatch {
   expiresAt?: string | null;
 }
 
+/** A change of many videos. */
+export interface ManyPatch {
+  tags?: { add?: string[]; remove?: string[] };
+  /** When the videos are deleted; null: never. */
+  expiresAt?: string | null;
+}
+
 /** A tag, and how many videos have it. */
 export interface Tag {
   tag: string;

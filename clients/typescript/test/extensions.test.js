@@ -39,6 +39,8 @@ having("get", "/api/tag", "videos are tagged, found and counted", async () => {
   const tags = [];
   for await (const one of spool.tags()) tags.push(one);
   assert.deepEqual(tags, [{ tag: "a", videos: 1 }, { tag: "b b", videos: 1 }]);
+  const [changed] = await spool.patchMany([id], { tags: { add: ["d"], remove: ["a"] }, expiresAt: "2130-01-01T00:00:00Z" });
+  assert.deepEqual([changed.tags, changed.expiresAt], [["b b", "d"], "2130-01-01T00:00:00Z"]);
   assert.deepEqual((await spool.patch(id, { tags: null })).tags, []);
 });
 

@@ -2,7 +2,6 @@ package backup_test
 
 import (
 	"bytes"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -150,33 +149,6 @@ func TestAFileHoldsEverything(t *testing.T) {
 	}
 	if got, err := system.NewestBackup(t.Context(), copied.Store); err != nil || !got.IsZero() {
 		t.Errorf("the newest backup of the copy is of %s, %v; want none", got, err)
-	}
-}
-
-// tagsIn returns how many videos in a database have each tag.
-func (l library) tagsIn(st *store.Store) string {
-	l.T.Helper()
-	all, err := store.Collect(l.T.Context(), st.Queries, "read tags", func(row *sql.Rows) (tag string, err error) {
-		return tag, row.Scan(&tag)
-	}, `SELECT name || ':' || CAST(videos AS TEXT) FROM tag ORDER BY 1`)
-	l.Must(err)
-	return strings.Join(all, " ")
-}
-
-// wantOtherOwner wants a copy to be another database than its original, which alone owns its storage.
-func wantOtherOwner(t *testing.T, l library, copied backup.Source) {
-	t.Helper()
-	mine, err := copied.Store.Identity(t.Context(), "none")
-	must(t, err)
-	original, err := l.Store.Identity(t.Context(), "original")
-	must(t, err)
-	var markers []string
-	for info, err := range copied.Blobs.List(t.Context(), objects.Markers) {
-		must(t, err)
-		markers = append(markers, info.Key)
-	}
-	if mine == original || !slices.Equal(markers, []string{objects.Marker(mine)}) {
-		t.Errorf("the copy is %s, its storage has the markers %v; the original is %s", mine, markers, original)
 	}
 }
 

@@ -49,7 +49,9 @@ func (e *events) want(t *testing.T, what string, want ...string) {
 }
 
 func expiring(id video.ID) string { return fmt.Sprintf("%s %s ", video.EventExpiring, id) }
-func expired(id video.ID) string  { return fmt.Sprintf("%s %s %s", video.EventDeleted, id, video.Expired) }
+func expired(id video.ID) string {
+	return fmt.Sprintf("%s %s %s", video.EventDeleted, id, video.Expired)
+}
 
 // expire is what a process does every few seconds.
 func expire(b *servicetest.Rig) {
@@ -145,4 +147,3 @@ func TestProcessesShareWhatExpires(t *testing.T) {
 	all.Wait()
 	seen.want(t, "two processes", want...)
 }
-

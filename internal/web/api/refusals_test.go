@@ -54,6 +54,11 @@ var bodyOperations = []bodyOperation{
 	{"completeUpload", "POST", "/api/video/{id}/complete-upload", []field{{"checksum", `"md5"`, nil}}},
 	{"createToken", "POST", "/api/video/{id}/token", []field{{"expiresIn", `60`, []string{`86400`, `86401`, `"60"`}}}},
 	{"editVideo", "PATCH", "/api/video/{id}", []field{{"title", `"Another"`, nil}, {"customMetadata", `{"b":2}`, nil}, {"tags", `["a"]`, tagSamples}, {"expiresAt", `null`, timeSamples}}},
+	{"editVideos", "PATCH", "/api/video", []field{
+		{"ids", `["` + testID + `"]`, []string{`["x","` + testID + `",1]`, `["` + strings.Repeat(testID+`","`, 100) + `"]`}},
+		{"tags", `{"add":["a"],"remove":["b"]}`, []string{`{"add":["",1],"remove":[" "]}`, `{"add":null,"remove":[]}`, `{"add":"a"}`}},
+		{"expiresAt", `null`, timeSamples},
+	}},
 	{"addResolution", "POST", "/api/video/{id}/resolutions", []field{{"resolution", `"144p"`, []string{`"720p"`, `"720P"`, `"9p"`}}}},
 	{"createKey", "POST", "/api/key", []field{
 		{"name", `"site"`, nil},

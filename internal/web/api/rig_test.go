@@ -239,6 +239,7 @@ var everyOperation = []struct {
 	{"private", "GET", "/api/video/{private}/private/60", "", "/api/video/{id}/private/{expirationSeconds}", 200},
 	{"report", "GET", "/api/video/{public}/report", "", "/api/video/{id}/report", 200},
 	{"edit", "PATCH", "/api/video/{failed}", `{"title":"A title"}`, "/api/video/{id}", 200},
+	{"edit many", "PATCH", "/api/video", `{"ids":["{failed}","{public}"],"tags":{"add":["a"]}}`, "/api/video", 200},
 	{"token", "POST", "/api/video/{failed}/token", `{"expiresIn":60}`, "/api/video/{id}/token", 201},
 	{"add resolution", "POST", "/api/video/{public}/resolutions", `{"resolution":"144p"}`, "/api/video/{id}/resolutions", 201},
 	{"retry resolution", "POST", "/api/video/resolution/{resolution}/retry", "", "/api/video/resolution/{id}/retry", 200},

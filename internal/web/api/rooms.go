@@ -38,6 +38,7 @@ func (a *API) groups() []group {
 		videoRoutes{s.Catalog, s.Uploads, s.Deleter},
 		listRoutes{s.Catalog},
 		tagRoutes{s.Catalog},
+		manyRoutes{s.Catalog},
 		eventRoutes{s.Catalog, a.subscribers},
 		tokenRoutes{s.Tokens},
 		newReportRoutes(s.Catalog),
