@@ -36,6 +36,10 @@ func TestRequests(t *testing.T) {
 			_, err := c.Token(ctx, "v1", time.Hour)
 			return err
 		},
+		`POST /api/video/v1/original {"expiresIn":3600}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Original(ctx, "v1", time.Hour)
+			return err
+		},
 		`GET /api/key `: func(ctx context.Context, c *Client) error { _, err := c.Key(ctx); return err },
 		`POST /api/video {"isPublic":false,"sourceUrl":"https://a.example/b.mp4"}`: func(ctx context.Context, c *Client) error {
 			_, err := c.Create(ctx, NewVideo{SourceURL: "https://a.example/b.mp4"})

@@ -10,6 +10,7 @@ type Report struct {
 	ID        string            `json:"id"`
 	Status    Status            `json:"status"`
 	Failure   *Failure          `json:"failure,omitempty"`
+	SHA256    string            `json:"sha256"`          // of the uploaded file; "" if it is not known
 	Found     *Found            `json:"found,omitempty"` // nil until the file has been inspected
 	Decisions []Decision        `json:"decisions,omitempty"`
 	Warnings  []Failure         `json:"warnings"`

@@ -1,11 +1,15 @@
 package client
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -221,5 +225,37 @@ func TestAFaultIsToldOnce(t *testing.T) {
 	e := &Error{Status: 400, Code: "address_not_allowed", Detail: "The address must begin with https://.", Fields: []FieldError{{"url", "", "The address must begin with https://."}}}
 	if want := "The address must begin with https://. (400 address_not_allowed)"; e.Error() != want {
 		t.Errorf("%q; want %q", e.Error(), want)
+	}
+}
+
+// A download goes on behind a connection that breaks, and follows the server to its bucket without the key.
+func TestADownloadGoesOn(t *testing.T) {
+	t.Parallel()
+	whole, asked := []byte("the whole file"), []string{}
+	bucket := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Header.Get("Range"))
+		if r.Header.Get("X-API-KEY") != "" {
+			t.Error("the bucket gets the key")
+		}
+		if len(asked) == 1 {
+			w.Header().Set("Content-Length", strconv.Itoa(len(whole)))
+			_, _ = w.Write(whole[:5])
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(whole))
+	}))
+	t.Cleanup(bucket.Close)
+	server := httptest.NewServer(http.RedirectHandler(bucket.URL, http.StatusFound))
+	t.Cleanup(server.Close)
+	c, err := New(server.URL, "key", WithRetryFor(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(whole)
+	var got bytes.Buffer
+	o := Original{URL: server.URL, SizeBytes: int64(len(whole)), SHA256: hex.EncodeToString(sum[:])}
+	if err := c.Download(t.Context(), o, &got); err != nil || got.String() != string(whole) || strings.Join(asked, ",") != ",bytes=5-" {
+		t.Errorf("Download = %q, %v after %q", &got, err, asked)
 	}
 }

@@ -112,7 +112,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 func (p *parts) forAPI() api.Services {
 	return api.Services{
 		Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks,
-		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system,
+		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system, Player: p.player,
 	}
 }
 

@@ -84,20 +84,40 @@ const maxDownloadName = 240
 // DownloadName returns the name under which people save an MP4 file of a video. A client chose the file
 // name freely, so it loses what could be a path, control a terminal or hide the extension.
 func DownloadName(filename string) string {
-	name := strings.Map(func(r rune) rune {
+	return safeName(withoutExtension(filename), maxDownloadName) + ".mp4"
+}
+
+// SafeFilename returns the name under which people save the file that was uploaded: its own, without what DownloadName
+// takes away. It keeps the extension.
+func SafeFilename(filename string) string {
+	name := withoutExtension(filename)
+	extension := safeName(strings.TrimPrefix(filename, name), maxExtension)
+	if name == filename || extension == "video" {
+		return safeName(filename, maxDownloadName)
+	}
+	return safeName(name, maxDownloadName) + "." + extension
+}
+
+// maxExtension is how many bytes of an extension are kept.
+const maxExtension = 12
+
+// safeName returns a name without what could be a path, control a terminal or change how a name reads, and at most so
+// many bytes long.
+func safeName(name string, longest int) string {
+	name = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) || !unicode.IsPrint(r) || r == utf8.RuneError {
 			return '_'
 		}
 		return r
-	}, withoutExtension(filename))
-	for len(name) > maxDownloadName {
+	}, name)
+	for len(name) > longest {
 		_, size := utf8.DecodeLastRuneInString(name)
 		name = name[:len(name)-size]
 	}
 	if name = strings.Trim(name, ". "); name == "" {
 		name = "video"
 	}
-	return name + ".mp4"
+	return name
 }
 
 // checkResolutions returns what is wrong with a list of resolution names.

@@ -173,3 +173,16 @@ func TestTitleOf(t *testing.T) {
 		}
 	}
 }
+
+func TestSafeFilename(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"film.mov": "film.mov", "ünï.mkv": "ünï.mkv", "../../etc/passwd": "_.._etc_passwd", ".mp4": "mp4", "": "video", "a\r\nSet-Cookie: x.mp4": "a__Set-Cookie_ x.mp4",
+		"film\u202e4pm.exe": "film_4pm.exe", "no extension": "no extension", "a.b/c": "a.b_c", "film.mp4.": "film.mp4", `C:\film.avi`: "C__film.avi",
+		strings.Repeat("x", 400) + ".mov": strings.Repeat("x", 240) + ".mov", "a." + strings.Repeat("y", 400): "a." + strings.Repeat("y", 11),
+	} {
+		if got := video.SafeFilename(name); got != want {
+			t.Errorf("SafeFilename(%q) = %q, want %q", name, got, want)
+		}
+	}
+}

@@ -139,9 +139,10 @@ func (d *Draft) Video() Video {
 // Source is the uploaded file as it was verified. Nothing writes to Key again, so
 // the verified bytes are the bytes that are transcoded.
 type Source struct {
-	Key  string
-	Size int64
-	ETag string
+	Key    string
+	Size   int64
+	ETag   string
+	SHA256 string // hexadecimal; "" if not all bytes passed through Spool
 }
 
 // Resolution is one output of a video.

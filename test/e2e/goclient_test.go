@@ -64,6 +64,7 @@ func TestTheGoClient(t *testing.T) {
 		t.Errorf("reading it as a public video gets %v", err)
 	}
 	wantListed(t, c, v.ID)
+	wantOriginal(t, c, v.ID, clip(t, miniClip))
 	report, err := c.Report(ctx, v.ID)
 	if err != nil || report.Found == nil || report.Found.SizeBytes != total || report.Found.Audio == nil || report.Outputs["144p"].SizeBytes == 0 || len(report.Runs) == 0 {
 		t.Errorf("Report = %+v, %v", report, err)
@@ -77,6 +78,27 @@ func TestTheGoClient(t *testing.T) {
 	}
 	if _, err := c.State(ctx, v.ID); !client.IsNotFound(err) || client.Code(err) != client.CodeVideoNotFound {
 		t.Errorf("a deleted video reads as %v", err)
+	}
+}
+
+// wantOriginal wants the file that was uploaded, with its hash if it did not go straight to a bucket.
+func wantOriginal(t *testing.T, c *client.Client, id, file string) {
+	t.Helper()
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := c.Original(t.Context(), id, time.Minute)
+	if err != nil || o.Filename != miniClip || o.SizeBytes != int64(len(whole)) || o.SHA256 == "" && !onFleet() {
+		t.Fatalf("Original = %+v, %v", o, err)
+	}
+	var got bytes.Buffer
+	if err := c.Download(t.Context(), o, &got); err != nil || !bytes.Equal(got.Bytes(), whole) {
+		t.Errorf("Download brings %d bytes of %d, %v", got.Len(), len(whole), err)
+	}
+	o.SHA256 = strings.Repeat("0", 64)
+	if err := c.Download(t.Context(), o, io.Discard); !errors.Is(err, client.ErrOriginalChanged) {
+		t.Errorf("a file with another hash gives %v", err)
 	}
 }
 

@@ -168,6 +168,7 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 403, "GET", systemPath, "", nil)
 		d.ask(s, 200, "GET", videoPath, u.ID, nil)
 		d.ask(s, 201, "POST", tokenPath, u.ID, `{"expiresIn":60}`)
+		d.ask(s, 200, "POST", "/api/video/{id}/original", u.ID, `{"expiresIn":60}`)
 		d.ask(s, 200, "PATCH", videoPath, u.ID, `{"title":"A film","tags":["a","b"]}`)
 		d.ask(s, 200, "PATCH", createPath, "", map[string]any{"ids": []string{u.ID}, "tags": map[string]any{"add": []string{"c"}}})
 		d.check(s.t, "GET", tagPath, s.call("GET", tagPath+"?limit=1", nil)) // with a cursor

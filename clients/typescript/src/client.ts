@@ -1,6 +1,6 @@
 import { type Call, type Connection, Http, randomKey, segment } from "./http.js";
 import type {
-  Caption, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewVideo, Report, ResolutionName, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
+  Caption, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewVideo, Original, Report, ResolutionName, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
   VideoPatch, VideoState,
 } from "./types.js";
 import { type UploadOptions, uploadFile } from "./upload.js";
@@ -133,6 +133,11 @@ export class Spool {
   /** A token with which a browser follows this one video, without the API key. */
   createToken(id: string, expiresIn = 3600, call: Call = {}): Promise<Token> {
     return this.#video("POST", id, "/token", { ...call, json: { expiresIn } });
+  }
+
+  /** The file that was uploaded: a URL that works without a key for so many seconds, an hour unless you say. */
+  original(id: string, expiresIn = 3600, call: Call = {}): Promise<Original> {
+    return this.#video("POST", id, "/original", { ...call, json: { expiresIn } });
   }
 
   /** Tries again to fetch the file of a video that was created with sourceUrl. */

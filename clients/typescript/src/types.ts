@@ -148,6 +148,14 @@ export interface Caption {
   url?: string;
 }
 
+export interface Original {
+  url: string;
+  expiresAt: string;
+  filename: string;
+  sizeBytes: number;
+  sha256: string | null;
+}
+
 export interface Token {
   token: string;
   expiresAt: string;

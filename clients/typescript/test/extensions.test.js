@@ -1,6 +1,7 @@
 // What not every server has. Each test is skipped where the server does not describe the operation.
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -54,6 +55,16 @@ having("post", "/api/video/{id}/token", "a token follows one video without the k
   const ready = page.waitUntilReady(video.id);
   await spool.upload(video, await openFile(await server.clip("token.mp4")));
   assert.equal((await ready).status, "ready");
+});
+
+having("post", "/api/video/{id}/original", "the uploaded file can be downloaded", async () => {
+  const video = await spool.create(draft), file = await server.clip("original.mp4");
+  assert.equal(await code(spool.original(video.id)), "upload_incomplete");
+  await spool.upload(video, await openFile(file));
+  const { url, filename, sizeBytes, sha256 } = await spool.original(video.id, 60);
+  const whole = new Uint8Array(await (await fetch(url)).arrayBuffer());
+  assert.deepEqual([filename, sizeBytes], [draft.filename, whole.length]);
+  assert.equal(sha256, createHash("sha256").update(whole).digest("hex"));
 });
 
 having("put", "/api/video/{id}/captions/{language}", "captions are added and removed", async () => {

@@ -57,6 +57,7 @@ func videoFields(v *video.Video) []field {
 		{"source_key", optionalText[string]{&v.Source.Key}},
 		{"source_size", optionalInt{&v.Source.Size}},
 		{"source_etag", optionalText[string]{&v.Source.ETag}},
+		{"source_sha256", optionalText[string]{&v.Source.SHA256}},
 		{"duration_us", microseconds{&v.Duration}},
 		{"size_bytes", &v.SizeBytes},
 		{"warnings", optionalJSON{&v.Warnings}},

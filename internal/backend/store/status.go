@@ -15,9 +15,9 @@ func (t *Tx) AcceptUpload(ctx context.Context, id video.ID, s video.Source, at t
 	n, err := t.change(ctx, "accept upload", id, `
 		UPDATE video
 		   SET status = 'processing', failure_code = NULL, failure_message = NULL,
-		       completed_at = $1, source_key = $2, source_size = $3, source_etag = $4
-		 WHERE id = $5 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+statusList(video.Before(video.Processing)),
-		Millis(at), s.Key, s.Size, s.ETag, id)
+		       completed_at = $1, source_key = $2, source_size = $3, source_etag = $4, source_sha256 = $5
+		 WHERE id = $6 AND completed_at IS NULL AND deleted_at IS NULL AND status IN `+statusList(video.Before(video.Processing)),
+		Millis(at), s.Key, s.Size, s.ETag, NullText(s.SHA256), id)
 	if err != nil || n == 0 {
 		return false, err
 	}

@@ -111,14 +111,21 @@ func (p *Player) Redirect(ctx context.Context, a Access, file string, download b
 	}
 	life := redirectLife
 	if a.Token != "" {
-		// The storage counts whole seconds, from the beginning of the one in which it signs.
-		left := time.Duration(sign.Expiry(a.Token).Unix()-p.now().Unix()) * time.Second
-		if left < minRedirectLife {
+		if life = p.redirectLifeUntil(sign.Expiry(a.Token)); life == 0 {
 			return "", nil
 		}
-		life = min(left, life)
 	}
 	return p.presign(ctx, at, file, life, download)
+}
+
+// redirectLifeUntil is how long an address of the storage lives in the place of one that expires; 0: it would be too
+// short. The storage counts whole seconds, from the beginning of the one in which it signs.
+func (p *Player) redirectLifeUntil(expires time.Time) time.Duration {
+	left := time.Duration(expires.Unix()-p.now().Unix()) * time.Second
+	if left < minRedirectLife {
+		return 0
+	}
+	return min(left, redirectLife)
 }
 
 // servedHere reports whether a file is never redirected: it is made here, or it names other files

@@ -122,6 +122,9 @@ func (s *Service) accept(ctx context.Context, v video.Video, finish func(context
 			return refusal
 		}
 		source := video.Source{Key: pinned.Key, Size: pinned.Size, ETag: pinned.ETag}
+		if source.SHA256, err = takeHash(ctx, tx, id, info.ETag); err != nil {
+			return err
+		}
 		if accepted, err = tx.AcceptUpload(ctx, id, source, s.now()); err != nil || !accepted {
 			return err
 		}

@@ -2,6 +2,7 @@ package uploads
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 
@@ -80,8 +81,10 @@ func (s *Service) put(ctx context.Context, v video.Video, in Incoming, u video.U
 	if err := s.reserve.Check(in.Length); err != nil {
 		return blob.Info{}, err
 	}
-	info, err := s.blobs.Put(ctx, objects.Upload(v.ID), s.reserve.Reader(body))
+	sum := sha256.New()
+	info, err := s.blobs.Put(ctx, objects.Upload(v.ID), s.reserve.Reader(io.TeeReader(body, sum)))
 	if err == nil {
+		s.storeHash(ctx, v.ID, info, sum)
 		return info, s.countStored(ctx, v.ID, info.Size)
 	}
 	if body.stopped.Load() {

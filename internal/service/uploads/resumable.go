@@ -125,7 +125,11 @@ func (s *Service) BeginResumable(ctx context.Context, r Resumable, length int64)
 	if err := s.ContinueResumable(ctx, r); err != nil {
 		return err
 	}
-	return s.Discard(ctx, r.Video)
+	if err := s.Discard(ctx, r.Video); err != nil {
+		return err
+	}
+	s.beginHash(ctx, r.Video)
+	return nil
 }
 
 // ContinueResumable has the video wait for an upload that was begun for as long as this address
@@ -140,40 +144,46 @@ func (s *Service) ContinueResumable(ctx context.Context, r Resumable) error {
 
 // StoredBytes returns the size of the whole file, or -1 while the file is not complete.
 func (s *Service) StoredBytes(ctx context.Context, id video.ID) (int64, error) {
+	info, err := s.stored(ctx, id)
+	return info.Size, err
+}
+
+// stored describes the whole file. Its size is -1 while the file is not complete.
+func (s *Service) stored(ctx context.Context, id video.ID) (blob.Info, error) {
 	info, err := s.blobs.Stat(ctx, objects.Upload(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return -1, nil
+		return blob.Info{Size: -1}, nil
 	}
 	if err != nil {
-		return -1, blob.ServiceError("find the upload", err)
+		return blob.Info{Size: -1}, blob.ServiceError("find the upload", err)
 	}
-	return info.Size, nil
+	return info, nil
 }
 
 // FinishResumable is called when all bytes have come. They are in file, or, with an empty name, in
 // place already.
 func (s *Service) FinishResumable(ctx context.Context, id video.ID, file string) error {
-	size, err := s.putInPlace(ctx, id, file)
+	info, err := s.putInPlace(ctx, id, file)
 	if err != nil {
 		return err
 	}
 	s.hook.Reach(failpoint.UploadStored)
-	if err := s.countStored(ctx, id, size); err != nil {
+	s.finishHash(ctx, id, info)
+	if err := s.countStored(ctx, id, max(info.Size, 0)); err != nil {
 		return err
 	}
 	return s.DiscardIfClosed(ctx, id)
 }
 
-// putInPlace puts a file in place, unless it is there already, and returns its size.
-func (s *Service) putInPlace(ctx context.Context, id video.ID, file string) (int64, error) {
+// putInPlace puts a file in place, unless it is there already, and describes it.
+func (s *Service) putInPlace(ctx context.Context, id video.ID, file string) (blob.Info, error) {
 	if file == "" {
-		size, err := s.StoredBytes(ctx, id)
-		return max(size, 0), err
+		return s.stored(ctx, id)
 	}
 	info, err := s.blobs.PutFile(ctx, objects.Upload(id), file)
 	if err != nil {
-		return 0, uploadError(err)
+		return blob.Info{}, uploadError(err)
 	}
 	s.uploaded(info.Size)
-	return info.Size, nil
+	return info, nil
 }

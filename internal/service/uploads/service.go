@@ -130,7 +130,12 @@ func (s *Service) Discard(ctx context.Context, id video.ID) error {
 	if err := s.blobs.Delete(ctx, objects.UploadKeys(id)...); err != nil {
 		return blob.ServiceError("remove upload", err)
 	}
-	return s.store.InTx(ctx, func(tx *store.Tx) error { return tx.CountUpload(ctx, id, 0) })
+	return s.store.InTx(ctx, func(tx *store.Tx) error {
+		if err := dropHash(ctx, tx, id); err != nil {
+			return err
+		}
+		return tx.CountUpload(ctx, id, 0)
+	})
 }
 
 // AbortParts aborts multipart uploads of a video's file that are no object yet.

@@ -51,6 +51,7 @@ type reportView struct {
 	Totals    totalsView         `json:"totals" doc:"The cost of all runs, including those that are not listed."`
 	Outputs   byName[outputView] `json:"outputs" doc:"The files that are ready."`
 	Files     []fileView         `json:"files,omitempty" nullable:"false" doc:"The published files that belong to no resolution."`
+	SHA256    *string            `json:"sha256" nullable:"true" doc:"Of the uploaded file, hexadecimal. null if it is not known: see createOriginal."`
 }
 
 // fileView is a published file that belongs to no resolution.
@@ -191,7 +192,7 @@ func (r reportRoutes) get(ctx context.Context, c *call) (*reportView, error) {
 func viewReport(r catalog.Report) *reportView {
 	v := r.Video
 	out := &reportView{
-		ID: v.ID, Status: v.Status, Failure: viewFailure(v.Failure),
+		ID: v.ID, Status: v.Status, Failure: viewFailure(v.Failure), SHA256: viewHash(v),
 		Warnings: viewWarnings(v.Warnings), Runs: []runView{}, Totals: viewTotals(v, r.Cost),
 	}
 	if v.Plan != nil {

@@ -60,7 +60,7 @@ func TestReport(t *testing.T) {
 		`"outputs":{"720p":{"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"crf":26.5,"ssim":0.9877,"psnr":41.23},` +
 		`"144p":{"width":256,"height":144,"sizeBytes":10,"bitrate":32}},` +
 		`"files":[{"name":"poster.jpg","kind":"poster","contentType":"image/jpeg","sizeBytes":5},` +
-		`{"name":"a.vtt","kind":"","contentType":"","language":"en","label":"English","sizeBytes":0}]}`
+		`{"name":"a.vtt","kind":"","contentType":"","language":"en","label":"English","sizeBytes":0}],"sha256":null}`
 	if !strings.HasPrefix(body, head) {
 		t.Errorf("the report begins\n%.900s\nwant\n%s", body, head)
 	}
@@ -74,7 +74,7 @@ func TestReportBeforeInspection(t *testing.T) {
 	v := testVideo(true, video.Fail, "720p")
 	v.Failure = video.Failf(video.NotAVideo, "It is a text.")
 	const want = `{"id":"` + testID + `","status":"fail","failure":{"code":"not_a_video","message":"It is a text."},"warnings":[],"runs":[],` +
-		`"totals":{"runs":0,"wallSeconds":0,"cpuSeconds":0},"outputs":{}}`
+		`"totals":{"runs":0,"wallSeconds":0,"cpuSeconds":0},"outputs":{},"sha256":null}`
 	if got := wire(t, viewReport(catalog.Report{Video: v})); got != want {
 		t.Errorf("the report is\n%s\nwant\n%s", got, want)
 	}

@@ -43,7 +43,7 @@ func newRig(t *testing.T, c Config, options ...func(*servicetest.Config)) *rig {
 	disk := func() (system.Disk, error) { return system.Disk{Free: 1 << 30, Size: 1 << 40}, nil }
 	r.api = New(Services{
 		Keys: r.Keys, Catalog: r.Catalog, Uploads: r.Uploads, Deleter: r.Deleter, Tenants: r.Tenants, Webhooks: r.webhooks,
-		Tokens: r.Tokens, Captions: r.Captions, System: system.New("1.2.3", r.Store, r.Queue, disk),
+		Tokens: r.Tokens, Captions: r.Captions, Player: r.Player, System: system.New("1.2.3", r.Store, r.Queue, disk),
 	}, c)
 	mux := http.NewServeMux()
 	r.api.Register(mux)
@@ -241,6 +241,7 @@ var everyOperation = []struct {
 	{"edit", "PATCH", "/api/video/{failed}", `{"title":"A title"}`, "/api/video/{id}", 200},
 	{"edit many", "PATCH", "/api/video", `{"ids":["{failed}","{public}"],"tags":{"add":["a"]}}`, "/api/video", 200},
 	{"token", "POST", "/api/video/{failed}/token", `{"expiresIn":60}`, "/api/video/{id}/token", 201},
+	{"original", "POST", "/api/video/{private}/original", `{"expiresIn":60}`, "/api/video/{id}/original", 200},
 	{"add resolution", "POST", "/api/video/{public}/resolutions", `{"resolution":"144p"}`, "/api/video/{id}/resolutions", 201},
 	{"retry resolution", "POST", "/api/video/resolution/{resolution}/retry", "", "/api/video/resolution/{id}/retry", 200},
 	{"put captions", "PUT", "/api/video/{public}/captions/de", "WEBVTT\n\n00:00.000 --> 00:01.000\nHallo\n", "/api/video/{id}/captions/{language}", 201},

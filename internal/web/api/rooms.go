@@ -5,6 +5,7 @@ import (
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/janitor"
+	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -26,6 +27,7 @@ type Services struct {
 	Tokens   *auth.Tokens
 	Captions *captions.Service
 	System   *system.Service
+	Player   *playback.Player
 }
 
 // group is the operations of one feature. It is declared in a file of its own, which registers and describes them.
@@ -44,6 +46,7 @@ func (a *API) groups() []group {
 		newReportRoutes(s.Catalog),
 		resolutionRoutes{s.Catalog, s.Deleter},
 		captionRoutes{s.Captions, s.Catalog},
+		originalRoutes{s.Player},
 		tenantRoutes{s.Tenants},
 		systemRoutes{s.System},
 		webhookRoutes{s.Webhooks},

@@ -57,6 +57,7 @@ func Register(mux *http.ServeMux, uploads *uploads.Service, player *playback.Pla
 
 	mux.HandleFunc("GET /v/{id}/{file}", d.inTurn(d.playPublic))
 	mux.HandleFunc("GET /v/{token}/{id}/{file}", d.inTurn(d.playSigned))
+	mux.HandleFunc("GET /v/{token}/{id}/"+playback.OriginalPath, d.inTurn(d.playOriginal))
 	mux.HandleFunc("OPTIONS /v/{id}/{file}", preflight("GET, HEAD", playbackHeaders))
 	mux.HandleFunc("OPTIONS /v/{token}/{id}/{file}", preflight("GET, HEAD", playbackHeaders))
 }

@@ -153,7 +153,10 @@ func (u *upload) WriteChunk(ctx context.Context, offset int64, src io.Reader) (i
 		return 0, u.request.fail(err)
 	}
 	ctx = u.request.context(ctx)
-	n, err := u.Upload.WriteChunk(ctx, offset, u.services.Space.Reader(u.request.resumable.Body(src)))
+	src = u.services.Space.Reader(u.request.resumable.Body(src))
+	n, err := u.services.Uploads.Hashed(ctx, u.request.resumable.Video, offset, src, func(src io.Reader) (int64, error) {
+		return u.Upload.WriteChunk(ctx, offset, src)
+	})
 	return n, u.request.fail(cmp.Or(u.services.Uploads.DiscardIfClosed(ctx, u.request.resumable.Video), err))
 }
 

@@ -30,6 +30,7 @@ const (
 	Upload   Purpose = "upload"
 	Resume   Purpose = "resume"   // a resumable upload
 	Playback Purpose = "playback" // of one file
+	Original Purpose = "original" // of the file that was uploaded
 	Stream   Purpose = "stream"   // of all HLS and DASH files of a video
 	Sprites  Purpose = "sprites"  // of the storyboard of a video and the pictures that it names
 	State    Purpose = "state"    // reading and following the state of a video

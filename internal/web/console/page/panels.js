@@ -8,6 +8,7 @@
 import { Captions } from "./captions.js";
 import { Metadata } from "./details.js";
 import { Resolutions, Stills } from "./files.js";
+import { Original } from "./original.js";
 import { Facts, Making, Removal } from "./overview.js";
 import { Report } from "./report.js";
 import { Addresses, WatchLink } from "./share.js";
@@ -18,7 +19,7 @@ const rooms = [
   ["Share", WatchLink, Addresses],
   ["Text", Captions],
   ["Sound", Sound],
-  ["Files", Resolutions, Stills],
+  ["Files", Resolutions, Stills, Original],
   ["Report", Report],
 ];
 
