@@ -53,12 +53,21 @@ type NewVideo struct {
 	MaxDurationSeconds float64 `json:"maxDurationSeconds,omitempty"`
 	// SourceURL lets the server fetch the file itself, instead of an upload.
 	SourceURL string `json:"sourceUrl,omitempty"`
+	// Trim makes only a part of the file; nil makes all of it.
+	Trim *Trim `json:"trim,omitempty"`
 
 	// IdempotencyKey is a text of up to 255 characters that the same request has, and no other. If it is
 	// empty, each call of [Client.Create] makes a video of its own, however often it is sent. With one that
 	// you keep, a later call, also of another process, continues where the earlier one was; so choose
 	// another one for a file that has changed.
 	IdempotencyKey string `json:"-"`
+}
+
+// Trim is a part of a file, in seconds since its first frame, exact to the frame. All other times of the video count from
+// the start of the part.
+type Trim struct {
+	Start float64 `json:"startSeconds,omitempty"`
+	End   float64 `json:"endSeconds,omitempty"` // 0: the end of the file
 }
 
 // Metadata is any JSON object. Numbers that were read are of the type [json.Number], which keeps

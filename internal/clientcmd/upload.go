@@ -26,6 +26,7 @@ type Upload struct {
 	Metadata    []string      `sep:"none" placeholder:"KEY=VALUE" help:"Metadata to keep with the video; can be repeated."`
 	MaxDuration time.Duration `placeholder:"DURATION" help:"Videos that are longer, such as 10m, fail before anything is made of them."`
 	Tag         []string      `sep:"none" placeholder:"TAG" help:"A tag, by which videos are found again; can be repeated."`
+	Trim        string        `placeholder:"START-END" help:"Make only this part of the file, such as 12.5-1:30, 90- or -30."`
 	Captions    []string      `sep:"none" placeholder:"FILE" help:"Captions to add, such as film.en.vtt; can be repeated."`
 	Wait        bool          `short:"w" help:"Wait until the videos are ready."`
 	Parallel    int           `default:"3" placeholder:"N" help:"How many files are sent at a time. Default: 3."`
@@ -52,6 +53,7 @@ Examples:
     spool upload a.mov b.mov c.mov --public --resolutions=1080p,480p --wait
     spool upload film.mov --title=Holiday --metadata=album=42 --captions=film.en.vtt
     spool upload https://example.com/film.mp4 --wait
+    spool upload film.mov --trim=1:30-4:15
     spool upload film.mov --json
 
 Exit codes: 0 all files were uploaded, 1 none was, 2 the command line is wrong,
@@ -67,6 +69,7 @@ type uploads struct {
 	board    *board
 	dir      string // of memories; "" where nothing can be kept
 	metadata client.Metadata
+	trim     *client.Trim
 
 	mu     sync.Mutex // orders what is printed
 	tally  tally
@@ -118,8 +121,8 @@ func (c *Upload) Run(ctx context.Context, env *Environment) error {
 // prepare checks what can be checked before anything is sent.
 func (c *Upload) prepare(env *Environment) (*uploads, error) {
 	c.Files, c.Resolutions, c.Codecs = withoutDuplicates(c.Files), withoutSpaces(c.Resolutions), withoutSpaces(c.Codecs)
-	if len(c.Files) > 1 && (c.Title != "" || len(c.Captions) > 0) {
-		return nil, &UsageError{Text: "--title and --captions are for a single file"}
+	if len(c.Files) > 1 && (c.Title != "" || c.Trim != "" || len(c.Captions) > 0) {
+		return nil, &UsageError{Text: "--title, --trim and --captions are for a single file"}
 	}
 	if c.Parallel < 1 {
 		return nil, &UsageError{Text: "--parallel must be at least 1"}
@@ -133,6 +136,9 @@ func (c *Upload) prepare(env *Environment) (*uploads, error) {
 	u := &uploads{Upload: c, env: env}
 	var err error
 	if u.metadata, err = parseMetadata(c.Metadata); err != nil {
+		return nil, err
+	}
+	if u.trim, err = parseTrim(c.Trim); err != nil {
 		return nil, err
 	}
 	for _, file := range c.Captions {
@@ -256,7 +262,7 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 func (u *uploads) newVideo() client.NewVideo {
 	return client.NewVideo{
 		Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs,
-		Tags: u.Tag, MaxDurationSeconds: u.MaxDuration.Seconds(),
+		Tags: u.Tag, MaxDurationSeconds: u.MaxDuration.Seconds(), Trim: u.trim,
 	}
 }
 

@@ -19,6 +19,7 @@ func (p *Plan) Decisions() []Decision {
 	var all []Decision
 	add := func(what, why string) { all = append(all, Decision{what, why}) }
 	p.decideStream(add)
+	p.decidePart(add)
 	p.decideShape(add)
 	p.decideColours(add)
 	p.decideRate(add)
@@ -36,6 +37,16 @@ func (p *Plan) Decisions() []Decision {
 func (p *Plan) decideStream(add func(what, why string)) {
 	add(fmt.Sprintf("Stream %d of the file is the video.", p.Input.VideoStream),
 		"Of the video streams that can be decoded, the default one is used, or else the largest.")
+}
+
+func (p *Plan) decidePart(add func(what, why string)) {
+	if p.Part == nil {
+		return
+	}
+	tb := p.Input.TimeBase
+	from := tb.Seconds(p.FirstPTS - p.Part.Origin)
+	add(fmt.Sprintf("Only a part of the file is made: from second %s to %s.", formatNumber(from), formatNumber(from+p.Duration.Seconds())),
+		"The upload asked for it. All times of the video count from the first frame of the part.")
 }
 
 func (p *Plan) decideCaptions(add func(what, why string)) {

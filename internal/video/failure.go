@@ -20,6 +20,8 @@ const (
 	TooManyPixels    FailureCode = "too_many_pixels"
 	LimitMemory      FailureCode = "limit_memory"
 	LimitTime        FailureCode = "limit_time"
+	NothingLeft      FailureCode = "nothing_left"   // of the part that was asked for
+	BeyondEnd        FailureCode = "beyond_end"     // of a warning: the part ends behind the file
 	QuotaExceeded    FailureCode = "quota_exceeded" // also the code of a request that is refused
 	InternalFailure  FailureCode = "internal"
 

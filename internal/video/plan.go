@@ -19,6 +19,7 @@ type Plan struct {
 	// FirstPTS is the time of the source's first frame in Input.TimeBase; it
 	// becomes time zero of the outputs, for audio as for video.
 	FirstPTS int64         `json:"firstPts"`
+	Part     *Part         `json:"part,omitempty"` // nil: the whole file is made
 	Duration time.Duration `json:"duration"`
 	Frames   int           `json:"frames"` // as the container announces them
 
@@ -170,10 +171,20 @@ type Audio struct {
 	// Jumps is Plan.Jumps for an audio track whose clock jumps with the video's
 	// clock.
 	Jumps []time.Duration `json:"jumps,omitempty"`
+	// Seek is the keyframe of the video from which the audio of a part is read; nil: from the beginning.
+	Seek *int64 `json:"seek,omitempty"`
 	// Packet is how long a packet of the source plays, on average; 0 means unknown.
 	Packet time.Duration `json:"packet,omitempty"`
 	// Lost is how much of the audio could not be decoded, as far as it was encoded.
 	Lost time.Duration `json:"lost,omitempty"`
+}
+
+// SeekTo returns Seek, or NoSeek if the audio is read from the beginning.
+func (a *Audio) SeekTo() int64 {
+	if a.Seek == nil {
+		return NoSeek
+	}
+	return *a.Seek
 }
 
 // Silence is a gap without audio.
@@ -208,6 +219,23 @@ type PosterFrame struct {
 // SlotOffset is how much earlier than its frame a slot of Plan.LimitRate begins, as
 // a part of the slot.
 const SlotOffset = 0.11
+
+// Part says what a plan that makes only a part of its source knows of the rest. Everything else in the plan is about
+// the part.
+type Part struct {
+	Origin int64 `json:"origin"` // the time of the source's first frame, in Input.TimeBase
+	Until  int64 `json:"until"`  // the time of the first frame behind the part; Forever: it ends with the file
+	// Length is from the first frame of the part to where the part ends; 0: it ends with the file.
+	Length time.Duration `json:"length,omitempty"`
+}
+
+// Origin returns the time of the source's first frame, which is FirstPTS unless a part is made.
+func (p *Plan) Origin() int64 {
+	if p.Part != nil {
+		return p.Part.Origin
+	}
+	return p.FirstPTS
+}
 
 // Seconds converts a time in the source's time base to seconds.
 func (r Ratio) Seconds(ticks int64) float64 {

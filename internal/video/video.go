@@ -66,6 +66,7 @@ type Video struct {
 	Thumbnails  []float64       // seconds, in the order given
 	Codecs      []Codec         // in which it is made beside H.264
 	MaxDuration time.Duration   // a longer file fails; 0: any length
+	Trim        *Trim           // nil: all of the file
 
 	Status  Status
 	Failure *Failure // set when Status is Fail
@@ -116,6 +117,8 @@ type Draft struct {
 	Codecs []Codec `json:",omitempty"`
 	// MaxSeconds is how long the video may be; nil: of any length.
 	MaxSeconds *float64 `json:",omitempty"`
+	// Trim is the part of the file to make; nil: all of it.
+	Trim *Trim `json:",omitempty"`
 }
 
 // Video returns the video that d asks for, as far as the client decides.
@@ -123,6 +126,7 @@ func (d *Draft) Video() Video {
 	v := Video{
 		Filename: d.Filename, Title: TitleOf(d.Title, d.Filename), IsPublic: d.IsPublic, Metadata: d.Metadata, Tags: CleanTags(d.Tags),
 		Thumbnails: d.Thumbnails, Codecs: WithoutH264(d.Codecs), Imported: d.SourceURL != nil,
+		Trim: d.Trim,
 	}
 	if d.Upscale != nil {
 		v.Upscale = *d.Upscale

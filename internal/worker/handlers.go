@@ -49,7 +49,7 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 	if err != nil {
 		return err
 	}
-	plan, err := w.engine.Inspect(ctx, job, plan.Request{Names: names, Thumbnails: v.Thumbnails, Upscale: v.Upscale})
+	plan, err := w.engine.Inspect(ctx, job, plan.Request{Names: names, Thumbnails: v.Thumbnails, Upscale: v.Upscale, Trim: v.Trim})
 	if err != nil {
 		return conversion(err)
 	}

@@ -18,6 +18,13 @@ type newVideo struct {
 	Tags           []string        `json:"tags,omitempty"`
 	ExpiresAt      string          `json:"expiresAt,omitempty"`
 	MaxDuration    float64         `json:"maxDurationSeconds,omitempty"`
+	Trim           *trim           `json:"trim,omitempty"`
+}
+
+// trim is the part of a file to make.
+type trim struct {
+	StartSeconds float64 `json:"startSeconds,omitempty"`
+	EndSeconds   float64 `json:"endSeconds,omitempty"`
 }
 
 // statuses is what create and complete tell about the resolutions.

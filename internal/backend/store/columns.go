@@ -41,6 +41,7 @@ func videoFields(v *video.Video) []field {
 		{"codecs", optionalJSON{&v.Codecs}},
 		{"max_duration_us", microseconds{&v.MaxDuration}},
 		{"tags", optionalJSON{&v.Tags}},
+		{"trim", optionalJSON{&v.Trim}},
 		{"metadata", optionalText[json.RawMessage]{&v.Metadata}},
 		{"thumbnails", jsonText{&v.Thumbnails}},
 		{"status", &v.Status},

@@ -30,7 +30,7 @@ func audioArgs(job ffmpeg.Job, p *video.Plan, samples int64, threads int) []stri
 	if samples > 0 {
 		graph = strings.TrimSuffix(graph, "[a]") + fmt.Sprintf(",atrim=end_sample=%d[a]", samples)
 	}
-	return slices.Concat(ffmpeg.CommonArgs(job, p.Input, video.NoSeek, threads), ffmpeg.RepeatErrors, []string{
+	return slices.Concat(ffmpeg.CommonArgs(job, p.Input, p.Audio.SeekTo(), threads), ffmpeg.RepeatErrors, []string{
 		"-filter_complex", graph, "-map", "[a]",
 		"-c:a", "aac", "-profile:a", "aac_low", "-b:a", strconv.Itoa(p.Audio.Bitrate), "-ar", strconv.Itoa(sampleRate), "-ac", "2",
 	}, ffmpeg.NoMetadata, []string{"-f", "mp4", ffmpeg.FileURL(audioPath(job))})
@@ -84,7 +84,11 @@ func audioGraph(p *video.Plan) string {
 	if len(parts) == 1 && !parts[0].silent {
 		// Audio far behind the end of the video is cut off first: the gap before it would
 		// be filled with hours of silence.
-		return fmt.Sprintf("%s,atrim=end=%f,%s,atrim=end_pts=%d[a]", source, (p.Duration + time.Second).Seconds(), steady, samplesUntil(p.Duration))
+		begin := "" // what comes a little before the first frame is dropped by aresample
+		if p.Part != nil {
+			begin = "start=0:"
+		}
+		return fmt.Sprintf("%s,atrim=%send=%f,%s,atrim=end_pts=%d[a]", source, begin, (p.Duration + time.Second).Seconds(), steady, samplesUntil(p.Duration))
 	}
 	var g, splits, joins strings.Builder
 	sounding := 0
@@ -181,6 +185,7 @@ func (enc *Encoder) encodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 		length = min(length, time.Duration(samples)*time.Second/sampleRate)
 	}
 	ctx, cancel := enc.withDeadline(ctx, audioTime(p, job.Source))
+	job.Patience = patience(p, p.Audio.SeekTo())
 	defer cancel()
 	undecoded, stderr, err := enc.run.EncodeCounting(ctx, job, enc.encodePolicy(job, p, p.Duration), audioArgs(job, p, samples, enc.threads), p.Audio.Stream, func(at float64) {
 		progress.Report(at / length.Seconds())

@@ -29,6 +29,7 @@ func (enc *Encoder) EncodeChunk(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	if err := colour.WriteLUT(job.OutDir, p.Input); err != nil {
 		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
 	}
+	job.Patience = patience(p, p.Chunks[n].Seek)
 	length := p.Length(n).Seconds()
 	start := p.Input.TimeBase.Seconds(p.Chunks[n].Start - p.FirstPTS)
 	outputs, err := enc.encodeChunkFiles(ctx, job, p, n, func(at float64) {
@@ -82,6 +83,7 @@ func (enc *Encoder) encodeChunkFiles(ctx context.Context, job ffmpeg.Job, p *vid
 	var err error
 	for i, e := range all {
 		may := e.policy(enc.encodePolicy(job, p, p.Length(n)))
+		may.CPU += maxSlowdown * leadTime(p, n)
 		run, cancel := enc.withDeadline(ctx, time.Duration(e.costFactor)*chunkTime(p, n))
 		var stderr string
 		stderr, err = enc.run.Encode(run, job, may, chunkArgs(job, p, n, e, enc.threads), position)

@@ -159,11 +159,24 @@ func chunkFilters(p *video.Plan, n int) []string {
 			trim += fmt.Sprintf(":end_pts=%d", c.End)
 		}
 		filters = append(filters, trim, fmt.Sprintf("setpts=PTS-(%d)", p.FirstPTS))
-	} // else fromZero does it
+	} else if p.Part != nil {
+		filters = append(filters, countedPart(p)...)
+	} // fromZero lets it begin at zero
 	if p.LimitRate > 0 {
 		filters = append(filters, frameLimitFilter(p.LimitRate))
 	}
 	return filters
+}
+
+// countedPart passes the part of a source whose times are only counted, from an unknown number on. Counting may differ a
+// little, so the part begins and ends somewhat before its frames.
+func countedPart(p *video.Plan) []string {
+	slack := int64(p.Input.TimeBase.Ticks(0.25 / max(p.Input.FrameRate, 1)))
+	trim := fmt.Sprintf("trim=start_pts=%d", max(p.FirstPTS-p.Part.Origin-slack, 0))
+	if p.Part.Until != video.Forever {
+		trim += fmt.Sprintf(":end_pts=%d", p.Part.Until-p.Part.Origin-slack)
+	}
+	return []string{"setpts=PTS-STARTPTS", trim, "setpts=PTS-STARTPTS"}
 }
 
 // clockFilters make the times continuous where the clock of the source jumps.

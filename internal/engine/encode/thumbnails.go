@@ -37,7 +37,7 @@ func (enc *Encoder) stills(ctx context.Context, job ffmpeg.Job, p *video.Plan, o
 	}
 	var outputs []Output
 	all := plan.Batches(p)
-	ctx, cancel := enc.withDeadline(ctx, thumbnailTime(all, enc.run.StallTimeout()))
+	ctx, cancel := enc.withDeadline(ctx, thumbnailTime(all, enc.run.StallTimeout())+patience(p, video.NoSeek))
 	defer cancel()
 	for n, b := range all {
 		made, err := enc.thumbnails(ctx, job, p, b, o)
@@ -56,10 +56,14 @@ func (enc *Encoder) stills(ctx context.Context, job ffmpeg.Job, p *video.Plan, o
 // shot, the keyframe before, and finally the first frame of the video.
 func (enc *Encoder) thumbnails(ctx context.Context, job ffmpeg.Job, p *video.Plan, b plan.Batch, o stillOptions) ([]Output, error) {
 	anything := []plan.Shot{{PTS: video.NoSeek}}
+	if p.Part != nil {
+		anything[0].PTS = p.FirstPTS // not what was cut off
+	}
 	for _, try := range []plan.Batch{b, {Seek: b.Seek, Shots: anything}, {Seek: video.NoSeek, Shots: anything}} {
 		if err := removeShots(job, p, len(b.Shots)); err != nil {
 			return nil, err
 		}
+		job.Patience = patience(p, try.Seek)
 		stderr, err := enc.run.Encode(ctx, job, enc.thumbnailPolicy(job, p), thumbnailArgs(job, p, try, o), func(float64) {})
 		if sparse := job.SparseError(ctx, err, stderr); sparse != nil {
 			return nil, sparse
@@ -216,7 +220,7 @@ func shotFilters(p *video.Plan, b plan.Batch) []string {
 	shift, unit := int64(0), int64(1)
 	if !ffmpeg.HasTimestamps(p.Input) && b.Seek == video.NoSeek {
 		filters = append(filters, "setpts=PTS-STARTPTS")
-		shift = p.FirstPTS
+		shift = p.Origin()
 	}
 	if p.Deinterlace {
 		filters = append(filters, deinterlace)

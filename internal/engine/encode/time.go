@@ -48,13 +48,26 @@ func videoTime(p *video.Plan, length time.Duration) time.Duration {
 
 // chunkTime is how long chunk n may take with x264. Decoding begins before it.
 func chunkTime(p *video.Plan, n int) time.Duration {
+	return videoTime(p, p.Length(n)+leadTime(p, n))
+}
+
+// leadTime is how much of the source is decoded before chunk n begins.
+func leadTime(p *video.Plan, n int) time.Duration {
 	c := p.Chunks[n]
 	from := c.Seek
 	if from == video.NoSeek {
-		from = p.FirstPTS
+		from = p.Origin()
 	}
-	before := p.Input.TimeBase.Seconds(max(c.Start-from, 0))
-	return videoTime(p, p.Length(n)+seconds(before))
+	return seconds(p.Input.TimeBase.Seconds(max(c.Start-from, 0)))
+}
+
+// patience is how long a run on a part of a source may show no progress, because it decodes from the beginning of the
+// source: ffmpeg reports nothing before the first frame of the part.
+func patience(p *video.Plan, seek int64) time.Duration {
+	if p.Part == nil || seek != video.NoSeek {
+		return 0
+	}
+	return videoTime(p, seconds(p.Input.TimeBase.Seconds(p.FirstPTS-p.Part.Origin)))
 }
 
 // audioTime is how long the audio of a whole video may take, whose file has to be

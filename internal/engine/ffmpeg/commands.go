@@ -22,14 +22,15 @@ func (r *Runner) Encode(ctx context.Context, job Job, may sandbox.Policy, args [
 func (r *Runner) encode(ctx context.Context, job Job, may sandbox.Policy, args []string, errors io.Writer, position func(seconds float64)) (stderr string, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	watchdog := time.AfterFunc(r.stall, func() { stop(ErrStalled) })
+	stall := r.stall + job.Patience
+	watchdog := time.AfterFunc(stall, func() { stop(ErrStalled) })
 	defer watchdog.Stop()
 
 	ended := false
 	stderr, err = r.run(ctx, process{
 		bin: r.ffmpeg, args: args, dir: job.OutDir, job: job, policy: may, stderr: errors,
 		stdout: func(out io.Reader) (err error) {
-			ended, err = readProgress(limit(out, "progress", maxProgress), func() { watchdog.Reset(r.stall) }, position)
+			ended, err = readProgress(limit(out, "progress", maxProgress), func() { watchdog.Reset(stall) }, position)
 			return err
 		},
 	})

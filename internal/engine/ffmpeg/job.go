@@ -2,6 +2,7 @@ package ffmpeg
 
 import (
 	"errors"
+	"time"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -50,6 +51,10 @@ type Job struct {
 	// Sparse says that Source holds only the bytes that the plan says are
 	// needed, and zeros elsewhere. A run that is not flawless is then ErrSparse.
 	Sparse bool
+
+	// Patience is for how much longer than others a run may make no progress: it has to read
+	// much of the source before its first output.
+	Patience time.Duration
 
 	// Yield is the part of Config.Nice by which its children stand back: 0 if
 	// a viewer or the rest of the work waits for this very job, 1 for most, and more for

@@ -49,7 +49,8 @@ func fitAudio(f *probe.Result, p *video.Plan, track *probe.Stream) {
 		seconds := min(max(tb.Seconds(ticks)-zero, 0), 2*maxDuration.Seconds())
 		return time.Duration(seconds * float64(time.Second))
 	}
-	if early := zero - tb.Seconds(line.First); early >= minEarlyAudio && early < maxDuration.Seconds() {
+	cutOff := p.Part != nil && p.Part.Origin < p.FirstPTS // with the frames before the part
+	if early := zero - tb.Seconds(line.First); early >= minEarlyAudio && early < maxDuration.Seconds() && !cutOff {
 		p.Audio.Early = time.Duration(early * float64(time.Second))
 	}
 	p.Audio.Packet = packetLength(line, tb)
@@ -61,6 +62,9 @@ func fitAudio(f *probe.Result, p *video.Plan, track *probe.Stream) {
 		return // it is not known which audio belongs to which frames
 	default:
 		p.Audio.Silences = silences(line, onTimeline)
+	}
+	if p.Part != nil && p.Part.Length > 0 {
+		end = min(end, p.Part.Length)
 	}
 	// The clock of audio with gaps may be wrong.
 	whole := float64(line.Played) >= 0.9*(float64(line.End)-float64(line.First))

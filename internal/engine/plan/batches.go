@@ -52,6 +52,6 @@ func Batches(p *video.Plan) []Batch {
 // run.
 func (b *Batch) reaches(t video.Thumbnail, p *video.Plan) bool {
 	tb := p.Input.TimeBase
-	from := max(t.Seek, p.FirstPTS)
+	from := max(t.Seek, p.Origin())
 	return tb.Seconds(t.PTS-b.Shots[len(b.Shots)-1].PTS) <= tb.Seconds(t.PTS-from)+startCost
 }

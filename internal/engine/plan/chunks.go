@@ -81,9 +81,12 @@ const (
 //
 // Under a frame-rate limit, a chunk begins only at a frame that is kept.
 func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, reliable bool, head headCut, limit frameLimit) []video.Chunk {
-	out := []video.Chunk{{Start: line.First, End: video.Forever, Seek: video.NoSeek}}
+	out := []video.Chunk{{Start: line.First, End: line.Until(), Seek: video.NoSeek}}
 	ticks := func(d time.Duration) int64 { return int64(tb.Ticks(d.Seconds())) }
 	end := line.Last + line.LastDuration
+	if reliable {
+		out[0].Seek = line.Opening(0)
+	}
 	if !reliable || line.Untimed || end-line.First < ticks(c.Whole) {
 		return out
 	}
@@ -102,7 +105,7 @@ func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, reliable bool, he
 			return out
 		}
 		out[len(out)-1].End = at
-		out = append(out, video.Chunk{Start: at, End: video.Forever, Seek: line.SeekTo(at, 0)})
+		out = append(out, video.Chunk{Start: at, End: line.Until(), Seek: line.SeekTo(at, 0)})
 	}
 }
 

@@ -70,4 +70,5 @@ type Request struct {
 	Names      []video.Name
 	Thumbnails []float64
 	Upscale    bool
+	Trim       *video.Trim // nil: all of it
 }

@@ -40,6 +40,9 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	p.ToneMap = colour.IsHDR(p.Input)
 	p.Duration = videoDuration(s, line, tb)
 	fitAudio(found, p, track)
+	if err := trim(p, found, s, line, track, ask.Trim); err != nil {
+		return nil, err
+	}
 	if p.Duration > maxDuration {
 		return nil, video.Failf(video.TooLong, "The video is %.1f hours long; at most %.0f hours can be processed.", p.Duration.Hours(), maxDuration.Hours())
 	}
@@ -61,7 +64,7 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	p.Pictures = true
 	p.Samples = samples(p, line, found.SeeksExactly())
 	p.Trials = trials(p, line, found.SeeksExactly())
-	p.Warnings = warnings(found, p, s)
+	p.Warnings = append(p.Warnings, warnings(found, p, s)...)
 	return p, nil
 }
 
@@ -125,10 +128,7 @@ func timescale(tb video.Ratio) int {
 
 // thumbnails finds the frame that is on the screen at each requested time.
 func thumbnails(seconds []float64, line *probe.Timeline, tb video.Ratio, reliable bool) []video.Thumbnail {
-	back := 0
-	if !reliable {
-		back = 1 // seeking may land behind the keyframe aimed at
-	}
+	back := backUnless(reliable)
 	var out []video.Thumbnail
 	for _, s := range seconds {
 		pts := line.Last
@@ -142,4 +142,13 @@ func thumbnails(seconds []float64, line *probe.Timeline, tb video.Ratio, reliabl
 		out = append(out, t)
 	}
 	return out
+}
+
+// backUnless returns how many keyframes earlier than needed decoding begins: seeking may land behind the keyframe aimed
+// at unless it is reliable.
+func backUnless(reliable bool) int {
+	if reliable {
+		return 0
+	}
+	return 1
 }

@@ -69,10 +69,10 @@ func poster(p *video.Plan, width, height float64, line *probe.Timeline, reliable
 			if i >= earlySteps && width*height*p.Input.FrameRate*after > maxDecoded {
 				break
 			}
-			add(line.ShownAt(line.First+int64(tb.Ticks(after))), video.NoSeek)
+			add(line.ShownAt(line.First+int64(tb.Ticks(after))), line.Opening(backUnless(reliable)))
 		}
 	}
-	add(line.First, video.NoSeek)
+	add(line.First, line.Opening(backUnless(reliable)))
 	return out
 }
 

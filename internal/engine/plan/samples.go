@@ -39,7 +39,8 @@ func samples(p *video.Plan, line *probe.Timeline, reliable bool) []video.Chunk {
 		free = at.start + s.length
 		c := video.Chunk{Start: at.start, End: free, Seek: video.NoSeek}
 		switch {
-		case at.key == line.First: // needs no seeking
+		case at.key == line.First:
+			c.Seek = line.Opening(backUnless(reliable))
 		case reliable:
 			c.Seek = at.key
 		default:

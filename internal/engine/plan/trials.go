@@ -71,7 +71,7 @@ func trialAt(line *probe.Timeline, key int64, frames int, reliable bool) (c vide
 	c = video.Chunk{Start: line.Shown[first], End: line.Shown[first+frames], Seek: key}
 	switch {
 	case key == line.First:
-		c.Seek = video.NoSeek
+		c.Seek = line.Opening(backUnless(reliable))
 	case !reliable:
 		c.Seek = line.SeekTo(key, 1) // seeking may land behind the keyframe aimed at
 	}
@@ -81,7 +81,7 @@ func trialAt(line *probe.Timeline, key int64, frames int, reliable bool) (c vide
 // decodedBefore returns how much of a film is decoded before a group begins.
 func decodedBefore(c video.Chunk, line *probe.Timeline) int64 {
 	if c.Seek == video.NoSeek {
-		return c.Start - line.First
+		return c.Start - line.Origin()
 	}
 	return c.Start - c.Seek
 }

@@ -11,13 +11,14 @@ import (
 // tell. What decoding tells is added by video.Plan.Verdict.
 func warnings(f *probe.Result, p *video.Plan, stream probe.Stream) []video.Warning {
 	var out []video.Warning
-	if seconds, ok := truncatedAfter(f, stream); ok {
+	line := f.Timelines[stream.Index]
+	if seconds, ok := truncatedAfter(f, stream); ok && line.Until() == video.Forever {
 		out = append(out, video.Warnf(video.Truncated, "The file is cut off after %s; the video ends there.", video.Lasting(seconds)))
 	}
-	if seconds := undecodableStart(f, stream); seconds >= 0.5 {
+	if seconds := undecodableStart(f, stream); seconds >= 0.5 && !line.BeginsLate() {
 		out = append(out, video.Warnf(video.Corrupt, "The first %s hold no picture that can be decoded; the video begins after them.", video.Lasting(seconds)))
 	}
-	if line := f.Timelines[stream.Index]; onePacketPerFrame(stream, line) && line.Doubled >= 3 && line.Doubled*50 >= line.Packets {
+	if onePacketPerFrame(stream, line) && line.Doubled >= 3 && line.Doubled*50 >= line.Packets {
 		out = append(out, video.Warnf(video.Corrupt, "The times of the frames are damaged: %d of %d frames have the time of another one and are not shown.", line.Doubled, line.Packets))
 	}
 	if p.Audio == nil {

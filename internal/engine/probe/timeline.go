@@ -35,6 +35,7 @@ type Timeline struct {
 	Last         int64      // the latest presentation time
 	LastDuration int64      // how long that frame lasts, or 0
 	Doubled      int        // how many packets have the time of another one; known after Sort
+	part         *cut       // nil: all frames are there; see Cut
 }
 
 // Keyframe is a packet where decoding can begin.

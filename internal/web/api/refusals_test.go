@@ -50,6 +50,9 @@ var bodyOperations = []bodyOperation{
 		{"tags", `["a"]`, tagSamples},
 		{"expiresAt", `null`, timeSamples},
 		{"maxDurationSeconds", `60`, []string{`0.001`, `0.0009`, `31536000`, `31536001`, `"60"`}},
+		{"trim", `{"startSeconds":1,"endSeconds":2.5}`, []string{
+			`{"startSeconds":null}`, `{"endSeconds":0}`, `{"startSeconds":-1}`, `{"startSeconds":2,"endSeconds":2}`, `{"startSeconds":"1","endSeconds":[]}`, `{"endSeconds":1e400}`, `{"startSeconds":1e400}`,
+		}},
 	}},
 	{"completeUpload", "POST", "/api/video/{id}/complete-upload", []field{{"checksum", `"md5"`, nil}}},
 	{"createToken", "POST", "/api/video/{id}/token", []field{{"expiresIn", `60`, []string{`86400`, `86401`, `"60"`}}}},

@@ -74,6 +74,7 @@ type newVideo struct {
 	ExpiresAt                  *moment          `json:"expiresAt,omitempty" nullable:"true" doc:"When the video is deleted, at the latest a minute later. Absent or null: never."`
 	Upscale                    *bool            `json:"upscale,omitempty" nullable:"true" doc:"Upscale sources that are smaller than the requested size, within the limits of the server."`
 	SourceURL                  *string          `json:"sourceUrl,omitempty" format:"uri" maxLength:"2048" nullable:"true" doc:"The server fetches the file from here instead of waiting for an upload, and completes it by itself: https, of the public internet unless the operator allows more." example:"https://example.com/holiday.mp4"`
+	Trim                       *trimBody        `json:"trim,omitempty" doc:"Make only a part of the file. All other times of the video count from the start of the part."`
 	Codecs                     []video.Codec    `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1" doc:"In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone."`
 	MaxDurationSeconds         *float64         `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes."`
 }
@@ -83,12 +84,13 @@ func (n *newVideo) draft() video.Draft {
 		Filename: n.Filename, Title: n.Title, Resolutions: words[video.Name](n.Resolutions), IsPublic: n.IsPublic, Thumbnails: n.ThumbnailTimestampsSeconds,
 		Metadata: json.RawMessage(n.CustomMetadata), Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
 		Tags: n.Tags, ExpiresAt: (*time.Time)(n.ExpiresAt), MaxSeconds: n.MaxDurationSeconds,
+		Trim: n.Trim.trim(),
 	}
 }
 
 func (n *newVideo) check() []video.Fault {
 	d := n.draft()
-	return d.Check()
+	return append(d.Check(), n.Trim.check()...)
 }
 
 func idempotencyKey() *huma.Param {

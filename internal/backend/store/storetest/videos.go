@@ -35,6 +35,7 @@ func videoReadsBack(t *testing.T, st *store.Store) {
 	rich.IsPublic, rich.Upscale = true, true
 	rich.Codecs, rich.MaxDuration, rich.Tags = []video.Codec{video.AV1}, 90*time.Second, []string{"b", "a", "ü 🎬"}
 	rich.ExpiresAt, rich.ExpiryTold = noon.Add(time.Millisecond), true
+	rich.Trim = &video.Trim{Start: 1.5, End: 20}
 	rich.Metadata = json.RawMessage(`{"b": 1, "a": [null, true, 1e400, 12345678901234567890], "a": "again"}`)
 	rich.Thumbnails = []float64{3, 0.1, 0, 1.0 / 3, math.MaxFloat64, math.SmallestNonzeroFloat64, 3}
 	hollow := NewVideo()

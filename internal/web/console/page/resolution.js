@@ -10,7 +10,7 @@ import { shortSides } from "./resolutions.js";
 // hopeless are failures of the file or of its upload: trying again gives the same.
 const hopeless = [
   "upload_missing", "upload_empty", "upload_expired", "file_too_large", "not_a_video", "no_video_stream",
-  "encrypted", "unsupported_codec", "too_long", "too_many_pixels",
+  "encrypted", "unsupported_codec", "too_long", "too_many_pixels", "nothing_left",
 ];
 
 // isHopeless reports whether nothing that is done with a video mends its failure.

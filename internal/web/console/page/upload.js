@@ -6,6 +6,7 @@ import { bytes, percent, plural, stem } from "./format.js";
 import { AddressFields } from "./importing.js";
 import { whoAmI } from "./key.js";
 import { MetadataEditor } from "./metadata.js";
+import { TrimFields } from "./parts.js";
 import { resolutions } from "./resolutions.js";
 import { findUpload } from "./saved.js";
 import { refusal } from "./sniff.js";
@@ -30,6 +31,7 @@ export class UploadForm {
   #public = el("input", { type: "radio", name: "visibility", value: "public" });
   #thumbnails = el("input", { type: "text", id: "thumbnails", inputmode: "decimal", placeholder: "0, 12.5", autocomplete: "off" });
   #av1 = el("input", { type: "checkbox", id: "av1" });
+  #trim = new TrimFields();
   #metadata = new MetadataEditor(null);
   #metadataBox = el("div", {}, this.#metadata.node);
   #problem = el("div");
@@ -65,6 +67,7 @@ export class UploadForm {
         el("label", { class: "chip" }, this.#public, el("span", {}, "Public")))),
       el("details", {}, el("summary", {}, "More options"),
         el("div", { class: "field" }, el("label", { for: "thumbnails" }, "Thumbnails at seconds"), this.#thumbnails),
+        this.#trim.node,
         el("label", { class: "check" }, this.#av1, el("span", {}, "Also in AV1: smaller files, made later when the server has time")),
         el("div", { class: "field", role: "group", "aria-labelledby": "metadata-label" }, el("span", { class: "label", id: "metadata-label" }, "Metadata"), this.#metadataBox)),
       this.#problem,
@@ -153,6 +156,7 @@ export class UploadForm {
       ...(seconds.length > 0 && { thumbnailTimestampsSeconds: seconds }),
       ...(metadata && { customMetadata: metadata }),
       ...(this.#av1.checked && { codecs: ["h264", "av1"] }),
+      ...this.#trim.draft,
     };
   }
 

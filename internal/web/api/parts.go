@@ -1,0 +1,23 @@
+package api
+
+import "github.com/spool-video/spool/internal/video"
+
+// trimBody is the part of a file that a video is made of, in a create request.
+type trimBody struct {
+	StartSeconds *float64 `json:"startSeconds,omitempty" minimum:"0" nullable:"true" doc:"The first frame at or after this second of the file is the first one of the video. Absent: the beginning."`
+	EndSeconds   *float64 `json:"endSeconds,omitempty" minimum:"0" nullable:"true" doc:"The last frame before this second is the last one. Absent: the end. Behind the end of the file, the video ends with it and has a warning."`
+}
+
+func (t *trimBody) trim() *video.Trim {
+	if t == nil {
+		return nil
+	}
+	return video.NewTrim(t.StartSeconds, t.EndSeconds)
+}
+
+func (t *trimBody) check() []video.Fault {
+	if t == nil {
+		return nil
+	}
+	return video.CheckPart("trim.", t.StartSeconds, t.EndSeconds)
+}
