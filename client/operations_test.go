@@ -32,6 +32,10 @@ func TestRequests(t *testing.T) {
 			_, err := c.Update(ctx, "v1", Changes{Metadata: Metadata{"a": 1}})
 			return err
 		},
+		`PATCH /api/video/v1 {"isPublic":false}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Update(ctx, "v1", Changes{Public: &no})
+			return err
+		},
 		`POST /api/video/v1/token {"expiresIn":3600}`: func(ctx context.Context, c *Client) error {
 			_, err := c.Token(ctx, "v1", time.Hour)
 			return err

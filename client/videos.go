@@ -153,6 +153,7 @@ func pages[T any](query url.Values, read func(url.Values) (all []T, next string,
 type Changes struct {
 	Title    *string  `json:"title,omitempty"`
 	Metadata Metadata `json:"customMetadata,omitempty"` // replaces all of it
+	Public   *bool    `json:"isPublic,omitempty"`       // its files move; all earlier URLs are dead then
 
 	Tags *[]string `json:"tags,omitempty"` // replaces all of them
 

@@ -20,6 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/service/visibility"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/web/api"
 )
@@ -41,6 +42,7 @@ type services struct {
 	catalog     *catalog.Catalog
 	cleaner     *janitor.Cleaner
 	deleter     *janitor.Deleter
+	visibility  *visibility.Service
 	maintenance *janitor.Maintenance
 	system      *system.Service
 	webhooks    *webhook.Service // nil in a worker
@@ -92,8 +94,9 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		return err
 	}
 	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases, p.purges, emergency.Release)
+	p.visibility = visibility.New(p.store, p.blobs, p.purges, now, hook)
 	p.maintenance = &janitor.Maintenance{
-		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner,
+		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner, Visibility: p.visibility,
 		Hold: emergency.Hold, Log: log,
 	}
 	if c.servesRequests() {
@@ -112,7 +115,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 func (p *parts) forAPI() api.Services {
 	return api.Services{
 		Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks,
-		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system, Player: p.player,
+		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system, Player: p.player, Visibility: p.visibility,
 	}
 }
 

@@ -21,6 +21,8 @@ type Set struct {
 	Metadata []string  `sep:"none" placeholder:"KEY=VALUE" help:"Replaces all metadata; can be repeated."`
 	Tag      tagChange `placeholder:"+TAG|-TAG" help:"Adds a tag, or removes one; can be repeated."`
 	Expires  string    `placeholder:"TIME" help:"Delete the videos at this time, such as 2030-05-01T12:00:00Z or 2030-05-01; never takes it back."`
+	Public   bool      `xor:"visibility" help:"Everybody who has an address of the videos may watch them."`
+	Private  bool      `xor:"visibility" help:"Only signed addresses work, which expire. All earlier ones are dead at once."`
 }
 
 // Help is shown by --help.
@@ -29,9 +31,10 @@ func (Set) Help() string {
 
 Examples:
 
-    spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --title="Our holiday"
+    spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --title=Holiday
     spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --tag +course --tag -draft
-    spool set $(spool ls --tag=draft --json | jq -r .id) --expires=2030-05-01
+    spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --expires=2030-05-01
+    spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --private
 
 Exit codes: 0 all were changed, 1 none was, 2 the command line is wrong, 3 some were.
 `
@@ -60,6 +63,9 @@ func (c tagChange) none() bool { return len(c.add)+len(c.remove) == 0 }
 // changes are what each video is changed by.
 func (c *Set) changes() (client.Changes, error) {
 	out := client.Changes{Title: c.Title}
+	if c.Public || c.Private {
+		out.Public = &c.Public
+	}
 	var err error
 	if out.Metadata, err = parseMetadata(c.Metadata); err != nil {
 		return out, err
@@ -93,7 +99,7 @@ func (c *Set) Run(ctx context.Context, env *Environment) error {
 		return err
 	}
 	ids := withoutDuplicates(c.IDs)
-	plain := changes.Title != nil || changes.Metadata != nil || changes.ExpiresAt != nil
+	plain := changes.Title != nil || changes.Metadata != nil || changes.ExpiresAt != nil || changes.Public != nil
 	switch {
 	case len(ids) > 1 && c.Title != nil:
 		return &UsageError{Text: "--title is for a single video"}

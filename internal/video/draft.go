@@ -247,6 +247,7 @@ type Edit struct {
 	Tags     *[]string
 
 	ExpiresAt *time.Time // zero: never
+	IsPublic  *bool      // files move before a video says so; see package visibility
 }
 
 // Check returns everything that is wrong with e.

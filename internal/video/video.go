@@ -60,6 +60,7 @@ type Video struct {
 	Title       string // for people; a video without one of its own has its DefaultTitle
 	ContentType string // the Content-Type that the upload must have
 	IsPublic    bool
+	Moving      Visibility      // where the files are going while IsPublic changes; "": they are where they belong
 	Upscale     bool            // enlarge small sources to the requested size
 	Metadata    json.RawMessage // nil when the client gave none
 	Tags        []string        // in the order of the client

@@ -31,8 +31,9 @@ type crossing struct {
 	// after does on the next server what a client would do that had no answer.
 	after func(s *server, u upload)
 	// codecs, if any, are those of the video beside H.264.
-	codecs []string
-	want   string // "ready", "gone", or the name of the resolution that is left
+	codecs  []string
+	private bool   // the video is private at first
+	want    string // "ready", "gone", "private", "public", or the name of the resolution that is left
 }
 
 var crossings = map[failpoint.Point]crossing{
@@ -63,6 +64,10 @@ var crossings = map[failpoint.Point]crossing{
 			s.t.Error("the resolution came back")
 		}
 	}, want: "240p"},
+	failpoint.VisibilityRecorded: {before: readySmall, meet: dyingChange(false), after: changeAgain(false), want: "private"},
+	failpoint.VisibilityOpened:   {private: true, before: readySmall, meet: dyingChange(true), after: changeAgain(true), want: "public"},
+	failpoint.VisibilityCopied:   {before: readySmall, meet: dyingChange(false), after: changeAgain(false), want: "private"},
+	failpoint.VisibilityMoved:    {before: readySmall, meet: dyingChange(false), after: changeAgain(false), want: "private"},
 }
 
 // stagings are the points before a transaction that publishes.
@@ -91,6 +96,9 @@ func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 			if point == failpoint.VideoDeleted {
 				usuallyOneBackend(t, "objects-removed dies later in the same step")
 			}
+			if point == failpoint.VisibilityRecorded || point == failpoint.VisibilityMoved {
+				usuallyOneBackend(t, "what is on disk or in a bucket is the same at visibility-copied")
+			}
 			if slices.Contains(variants, point) {
 				need.TimeFor(t, "AV1 takes the steps of H.264: part-stored and rendition-staged die there, and variant-linked dies later")
 			}
@@ -109,7 +117,7 @@ func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 func (c crossing) run(t testing.TB, point failpoint.Point) {
 	s := start(t, withEnv("SPOOL_CRASH_AT", string(point)))
 	asked := tinyVideo
-	asked.Codecs = c.codecs
+	asked.Codecs, asked.IsPublic = c.codecs, !c.private
 	u := s.create(asked)
 	if c.before != nil {
 		c.before(s, u)
@@ -134,6 +142,10 @@ func (c crossing) run(t testing.TB, point failpoint.Point) {
 		if len(c.codecs) > 0 {
 			s.wantVariants(u, smallFrames)
 		}
+		s.wantTidy(u)
+	case "private", "public":
+		u.IsPublic = c.want == "public"
+		s.wantVideo(s.waitReady(u), smallFrames)
 		s.wantTidy(u)
 	default:
 		s.wantTidy(u)

@@ -57,3 +57,57 @@ func TestTitleAndMetadataCanBeChanged(t *testing.T) {
 	s.callAs(s.stranger(), "PATCH", "/api/video/"+plain.ID, `{"title":"mine"}`).problem(t, http.StatusNotFound, "video_not_found")
 	wantTitle(plain, "The sea")
 }
+
+// TestAVideoBecomesPrivateAndPublic wants the answer to have addresses that work, and all earlier ones to be dead, also
+// of pages and pictures.
+func TestAVideoBecomesPrivateAndPublic(t *testing.T) {
+	t.Parallel()
+	s := shared(t)
+	u := s.create(newVideo{Filename: "film.mp4", Resolutions: []string{"144p"}, IsPublic: true, Thumbnails: []float64{0}})
+	s.put(u, clip(t, smallClip))
+	s.complete(u.ID)
+	s.waitReady(u)
+	type read struct {
+		IsPublic                                       bool
+		HLSURL, DASHURL, EmbedURL, WatchURL, PosterURL string
+		Resolutions                                    map[string]struct {
+			VideoURL           string
+			ThumbnailImageURLs []string
+		}
+	}
+	addresses := func(r read) map[string]string {
+		film := r.Resolutions["144p"]
+		return map[string]string{"hls": r.HLSURL, "dash": r.DASHURL, "embed": r.EmbedURL, "watch": r.WatchURL, "poster": r.PosterURL, "film": film.VideoURL, "thumbnail": film.ThumbnailImageURLs[0]}
+	}
+	now := addresses(decode[read](t, s.call("GET", "/api/video/"+u.ID, nil), http.StatusOK))
+	for _, public := range []bool{false, true, false} {
+		body := map[bool]string{false: `{"isPublic":false,"title":"Now private"}`, true: `{"isPublic":true}`}[public]
+		r := decode[read](t, s.call("PATCH", "/api/video/"+u.ID, body), http.StatusOK)
+		if r.IsPublic != public || (r.WatchURL != "") != public {
+			t.Errorf("%s is answered %+v", body, r)
+		}
+		for what, old := range now {
+			if old == "" {
+				continue
+			}
+			if status := s.send("GET", old, nil).status; status != http.StatusNotFound {
+				t.Errorf("after %s the old address of %s is answered %d", body, what, status)
+			}
+		}
+		now = addresses(r)
+		for what, address := range now {
+			if address == "" {
+				continue
+			}
+			if status := s.send("GET", address, nil).status; status != http.StatusOK {
+				t.Errorf("after %s the new address of %s is answered %d", body, what, status)
+			}
+		}
+		status := s.send("GET", s.url+"/oembed?url="+url.QueryEscape(s.url+"/watch/"+u.ID), nil).status
+		if (status == http.StatusOK) != public {
+			t.Errorf("after %s oEmbed answers %d", body, status)
+		}
+	}
+	s.call("PATCH", "/api/video/"+u.ID, `{"isPublic":null}`).problem(t, http.StatusBadRequest, "invalid_request")
+	s.call("PATCH", "/api/video/"+u.ID, `{"isPublic":"yes"}`).problem(t, http.StatusBadRequest, "invalid_request")
+}

@@ -97,6 +97,8 @@ export interface VideoPatch {
   title?: string;
   /** Replaces all metadata; null removes it. */
   customMetadata?: Record<string, unknown> | null;
+  /** Its files move; all earlier URLs are dead then, and the answer has the new ones. */
+  isPublic?: boolean;
   /** Replaces all tags; null removes them. */
   tags?: string[] | null;
   /** When the video is deleted; null: never. */

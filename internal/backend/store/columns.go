@@ -37,6 +37,7 @@ func videoFields(v *video.Video) []field {
 		{"title_key", titleKey{&v.Title}},
 		{"content_type", &v.ContentType},
 		{"is_public", &v.IsPublic},
+		{"moving_to", optionalText[video.Visibility]{&v.Moving}},
 		{"upscale", &v.Upscale},
 		{"codecs", optionalJSON{&v.Codecs}},
 		{"max_duration_us", microseconds{&v.MaxDuration}},

@@ -18,6 +18,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/failpoint"
+	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/system"
 )
@@ -318,29 +319,24 @@ func (c *copier) copyVideo(ctx context.Context, n need) error {
 			return blob.ServiceError("find the source", err)
 		}
 		if err == nil {
-			if keys[n.Source], err = c.copyObject(ctx, info); err != nil {
+			if keys[n.Source], err = c.copyObject(ctx, info, info.Key); err != nil {
 				return err
 			}
 		}
 	}
 	for _, folder := range n.Folders {
-		var there []blob.Info
-		for info, err := range c.source.Blobs.List(ctx, folder) {
-			if err != nil {
-				return fmt.Errorf("list objects: %w", err)
-			}
-			there = append(there, info)
+		if err := c.copyFolder(ctx, folder, folder, keys); err != nil {
+			return err
 		}
-		slices.SortFunc(there, func(a, b blob.Info) int { return strings.Compare(a.Key, b.Key) })
-		for _, info := range there {
-			var err error
-			if keys[info.Key], err = c.copyObject(ctx, info); err != nil {
-				return err
-			}
+	}
+	missing := func(key string) bool { return !keys[key] && !keys[objects.Counterpart(key)] }
+	if slices.ContainsFunc(n.Required, missing) { // isPublic may have changed since the rows were read
+		if err := c.copyFolder(ctx, objects.Counterpart(n.Folders[0]), n.Folders[0], keys); err != nil {
+			return err
 		}
 	}
 	for _, key := range n.Required {
-		if !keys[key] {
+		if missing(key) {
 			if err := c.explainMissing(ctx, n, key); err != nil {
 				return err
 			}
@@ -349,9 +345,34 @@ func (c *copier) copyVideo(ctx context.Context, n need) error {
 	return nil
 }
 
-// copyObject copies an object. It reports false if it is gone.
-func (c *copier) copyObject(ctx context.Context, info blob.Info) (bool, error) {
-	e, have, err := c.sink.findStored(ctx, info)
+// copyFolder copies the objects of a folder under the keys of another one, and adds these to copied.
+func (c *copier) copyFolder(ctx context.Context, from, to string, copied map[string]bool) error {
+	var there []blob.Info
+	for info, err := range c.source.Blobs.List(ctx, from) {
+		if err != nil {
+			return fmt.Errorf("list objects: %w", err)
+		}
+		there = append(there, info)
+	}
+	slices.SortFunc(there, func(a, b blob.Info) int { return strings.Compare(a.Key, b.Key) })
+	for _, info := range there {
+		as := to + strings.TrimPrefix(info.Key, from)
+		if copied[as] {
+			continue
+		}
+		var err error
+		if copied[as], err = c.copyObject(ctx, info, as); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyObject copies an object under a key. It reports false if it is gone.
+func (c *copier) copyObject(ctx context.Context, info blob.Info, as string) (bool, error) {
+	named := info
+	named.Key = as
+	e, have, err := c.sink.findStored(ctx, named)
 	if err != nil {
 		return false, err
 	}
@@ -364,7 +385,9 @@ func (c *copier) copyObject(ctx context.Context, info blob.Info) (bool, error) {
 			return false, err
 		}
 		defer o.Close()
-		if e, err = c.sink.put(ctx, o.Info(), o); err != nil {
+		named = o.Info()
+		named.Key = as
+		if e, err = c.sink.put(ctx, named, o); err != nil {
 			return false, fmt.Errorf("copy %s: %w", info.Key, err)
 		}
 	}

@@ -22,6 +22,9 @@ type need struct {
 // needOf returns what a backup needs of a video. inWork says whether it has open steps.
 func needOf(v video.Video, inWork bool) need {
 	n := need{Video: v.ID, Folders: []string{objects.PlaybackArea(v).Prefix(v.Folder())}}
+	if v.Moving != "" { // the rest of the files
+		n.Folders = append(n.Folders, objects.Counterpart(n.Folders[0]))
+	}
 	if !v.CompletedAt.IsZero() { // else its bytes have to be sent again
 		n.Source = v.Source.Key
 	}

@@ -175,7 +175,7 @@ func (s *Service) removeUnlisted(ctx context.Context, v video.Video, name string
 				return err
 			}
 		}
-		return pipeline.RemoveLocked(ctx, tx, s.blobs, []string{objects.Playback(v, name)})
+		return pipeline.RemoveLocked(ctx, tx, s.blobs, objects.Places(now, name))
 	})
 }
 

@@ -100,6 +100,9 @@ func (c *Catalog) Embed(ctx context.Context, token string, id video.ID, base str
 		return PlaybackInfo{}, err
 	}
 	v, err := c.findVisible(ctx, id)
+	if err == nil && v.IsPublic { // it was private when the address was signed
+		err = video.VideoNotFound()
+	}
 	if err != nil {
 		return PlaybackInfo{}, err
 	}

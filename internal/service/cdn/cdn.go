@@ -26,6 +26,7 @@ type Reason string
 
 const (
 	VideoDeleted      Reason = "video_deleted"
+	VideoPrivate      Reason = "video_private" // it was public
 	ResolutionDeleted Reason = "resolution_deleted"
 	CaptionsRemoved   Reason = "captions_removed" // deleted, or replaced: then the new ones have another name
 )
@@ -39,8 +40,8 @@ type Recorder struct {
 // NewRecorder returns a Recorder, whose purges are tasks of q.
 func NewRecorder(q queue.Queue, now func() time.Time) *Recorder { return &Recorder{q, now} }
 
-// Video records that a video is deleted. Call it before its row changes.
-func (r *Recorder) Video(ctx context.Context, tx *store.Tx, id video.ID) error {
+// Video records that a video is deleted, or becomes private. Call it before its row changes.
+func (r *Recorder) Video(ctx context.Context, tx *store.Tx, why Reason, id video.ID) error {
 	if r == nil {
 		return nil
 	}
@@ -55,7 +56,7 @@ func (r *Recorder) Video(ctx context.Context, tx *store.Tx, id video.ID) error {
 	for _, f := range v.Files {
 		files = append(files, listedFiles(f.Name)...)
 	}
-	return r.record(ctx, tx, v, VideoDeleted, files)
+	return r.record(ctx, tx, v, why, files)
 }
 
 // Resolution records that a resolution of a video is deleted. Call it before its row is removed.

@@ -176,7 +176,7 @@ func checkWaiting(t *testing.T, file string) {
 	_, err := b.Blobs.Put(t.Context(), key, strings.NewReader("film"))
 	b.Must(err)
 	b.Must(b.Store.InTx(t.Context(), func(tx *store.Tx) error {
-		return b.Purges.Video(t.Context(), tx, v.ID)
+		return b.Purges.Video(t.Context(), tx, cdn.VideoDeleted, v.ID)
 	}))
 	other := b.Create(video.Draft{IsPublic: true}).Video
 	b.Must(b.DeleteVideo(t.Context(), b.By, other.ID))

@@ -20,6 +20,11 @@ const (
 	VideoDeleted     Point = "video-deleted"     // marked deleted, its objects still there
 	ObjectsRemoved   Point = "objects-removed"   // objects are gone, the row is still there
 	ResolutionGone   Point = "resolution-gone"   // the row is gone, objects perhaps not
+
+	VisibilityRecorded Point = "visibility-recorded" // what isPublic shall be is recorded, no file has moved
+	VisibilityOpened   Point = "visibility-opened"   // the row says public, the files are still private
+	VisibilityCopied   Point = "visibility-copied"   // files are in both areas
+	VisibilityMoved    Point = "visibility-moved"    // all files have moved, the row does not say so yet
 )
 
 // The points of the commands backup, restore and migrate, which no server reaches.
@@ -32,7 +37,8 @@ const (
 
 // All lists every point of a server.
 var All = []Point{UploadStored, SourcePinned, UploadAccepted, PartStored, RenditionStaged, RenditionLinked,
-	ThumbnailsStaged, FilesStaged, VariantStored, VariantStaged, VariantLinked, VideoDeleted, ObjectsRemoved, ResolutionGone}
+	ThumbnailsStaged, FilesStaged, VariantStored, VariantStaged, VariantLinked, VideoDeleted, ObjectsRemoved, ResolutionGone,
+	VisibilityRecorded, VisibilityOpened, VisibilityCopied, VisibilityMoved}
 
 // Hook is called at each point that the process reaches. A nil Hook does nothing.
 type Hook func(Point)

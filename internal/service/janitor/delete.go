@@ -97,7 +97,7 @@ func (d *Deleter) mark(ctx context.Context, id video.ID, condition func(*store.T
 		if yes, err := condition(tx); err != nil || !yes {
 			return err
 		}
-		if err := d.purges.Video(ctx, tx, id); err != nil {
+		if err := d.purges.Video(ctx, tx, cdn.VideoDeleted, id); err != nil {
 			return err
 		}
 		if err := tx.MarkDeletedFor(ctx, id, d.cleaner.now(), why); err != nil {

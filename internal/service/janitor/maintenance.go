@@ -13,6 +13,7 @@ import (
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/service/visibility"
 )
 
 const (
@@ -39,6 +40,8 @@ type Maintenance struct {
 	Deleter *Deleter     // of videos that expire; nil in a worker, which may not see all tables
 	Hold    func() error // holds disk space for deletions on a full disk
 	Log     *slog.Logger
+
+	Visibility *visibility.Service
 
 	finished int64 // tasks of all workers, when the storage was last counted
 }
@@ -97,6 +100,7 @@ func (m *Maintenance) runLocalJobs(ctx context.Context) {
 	if err := m.Cleaner.FinishDeletions(ctx); err != nil {
 		m.Log.WarnContext(ctx, "could not finish interrupted deletions", "err", err)
 	}
+	m.Visibility.Resume(ctx, m.Log)
 	if err := m.Hold(); err != nil {
 		m.Log.WarnContext(ctx, "could not reserve the disk space that deletions need on a full disk", "err", err)
 	}

@@ -95,7 +95,7 @@ func (r rules) isNeeded(o owner, key string) bool {
 		return working || o.needs.Staged && objects.IsStagedFile(key) || o.needs.Variants && objects.IsVariantWork(key)
 	}
 	file, ok := objects.ParseFile(rest)
-	return ok && file.Kept(v) && objects.PlaybackArea(v) == area
+	return ok && file.Kept(v) && (objects.PlaybackArea(v) == area || v.Moving != "")
 }
 
 // waitsForQuota reports whether a resolution was not made because a limit of the tenant was used up. Its

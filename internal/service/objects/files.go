@@ -121,11 +121,11 @@ func ResolutionFiles(v video.Video, name video.Name) []string {
 	return files
 }
 
-// PlaybackKeys are the keys of ResolutionFiles.
+// PlaybackKeys are all keys that ResolutionFiles may have.
 func PlaybackKeys(v video.Video, name video.Name) []string {
-	keys := ResolutionFiles(v, name)
-	for i, file := range keys {
-		keys[i] = Playback(v, file)
+	var keys []string
+	for _, file := range ResolutionFiles(v, name) {
+		keys = append(keys, Places(v, file)...)
 	}
 	return keys
 }

@@ -150,9 +150,10 @@ func IsStagedFile(key string) bool {
 	return area == Work && strings.HasPrefix(rest, staged)
 }
 
-// PlaybackArea is the area of the files that people play of a video.
+// PlaybackArea is the area of the files that people play of a video. While they move from the other area, it is
+// the one that they go to, and where new files are written.
 func PlaybackArea(v video.Video) Area {
-	if v.IsPublic {
+	if v.FilesPublic() {
 		return Public
 	}
 	return Private
@@ -168,6 +169,25 @@ func VersionOf(id video.ID, in video.Folder) string {
 		return ""
 	}
 	return string(in[strings.LastIndexByte(string(in), '-')+1:])
+}
+
+// Places are all keys that a file which people play may have, Playback first: while isPublic changes, the file may
+// still have the other one.
+func Places(v video.Video, file string) []string {
+	key := Playback(v, file)
+	return []string{key, Counterpart(key)}
+}
+
+// Counterpart returns the key that a file which people play has, or had, while isPublic is the opposite. Other keys have
+// none, and stay as they are.
+func Counterpart(key string) string {
+	if rest, ok := strings.CutPrefix(key, Public.Root()); ok {
+		return Private.Root() + rest
+	}
+	if rest, ok := strings.CutPrefix(key, Private.Root()); ok {
+		return Public.Root() + rest
+	}
+	return key
 }
 
 // Parse splits a key into its area, its folder and the rest.

@@ -150,7 +150,7 @@ func (f *Files) FetchRenditionFiles(ctx context.Context, v video.Video, dir stri
 			}
 			file := objects.RenditionFile(name)
 			path := filepath.Join(dir, file)
-			err := f.blobs.Fetch(ctx, objects.Playback(v, file), "", path)
+			err := f.fetchPlayed(ctx, v, file, path)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // deleted meanwhile
 			}
@@ -200,9 +200,20 @@ func (f *Files) FetchSmallRendition(ctx context.Context, v video.Video, path str
 // FetchPublished makes a published file available as the local file path. One that was not made, or is
 // gone, is fs.ErrNotExist.
 func (f *Files) FetchPublished(ctx context.Context, v video.Video, file, path string) error {
-	err := f.blobs.Fetch(ctx, objects.Playback(v, file), "", path)
+	err := f.fetchPlayed(ctx, v, file, path)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return blob.ServiceError("fetch "+file, err)
+}
+
+// fetchPlayed makes a file that people play available as the local file path, wherever the file is while isPublic
+// changes.
+func (f *Files) fetchPlayed(ctx context.Context, v video.Video, file, path string) error {
+	places := objects.Places(v, file)
+	err := f.blobs.Fetch(ctx, places[0], "", path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = f.blobs.Fetch(ctx, places[1], "", path)
+	}
+	return err
 }

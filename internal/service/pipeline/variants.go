@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -147,7 +148,11 @@ func (f *Files) OpenVariantFiles(ctx context.Context, v video.Video, task queue.
 	if c.Chunks, err = f.openAll(ctx, parts.Keys); err != nil {
 		return nil, fmt.Errorf("open chunk file: %w", err)
 	}
-	if c.Audio, err = f.openAll(ctx, []string{objects.Playback(v, objects.RenditionFile(all[0].Name))}); err != nil {
+	places := objects.Places(v, objects.RenditionFile(all[0].Name))
+	if c.Audio, err = f.openAll(ctx, places[:1]); errors.Is(err, fs.ErrNotExist) { // isPublic changes, or has changed
+		c.Audio, err = f.openAll(ctx, places[1:])
+	}
+	if err != nil {
 		c.Close()
 		return nil, fmt.Errorf("open the H.264 file: %w", err)
 	}

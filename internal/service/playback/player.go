@@ -236,7 +236,7 @@ func (p *Player) whyMissing(ctx context.Context, at place, file objects.File) er
 	if err != nil || !v.DeletedAt.IsZero() || objects.PlaybackArea(v) != at.area {
 		return noSuchFile()
 	}
-	pending := file.Pending(v)
+	pending := file.Pending(v) || v.Moving != "" // it comes from the other area
 	if file.Listed != "" {
 		steps, err := p.store.Steps(ctx, at.video)
 		if err != nil {

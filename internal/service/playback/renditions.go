@@ -98,7 +98,7 @@ func (p *Player) whyNoStream(ctx context.Context, at place) error {
 		return noSuchFile()
 	}
 	for _, r := range v.Resolutions {
-		if !r.Status.Finished() {
+		if !r.Status.Finished() || v.Moving != "" {
 			return notReady()
 		}
 	}

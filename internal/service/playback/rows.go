@@ -10,12 +10,14 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// version changes with each part of a video that is made, with its status, and with what is deleted of it. If it is
+// version changes with each part of a video that is made, with its status, with who may see it, and with what is deleted of it. If it is
 // unchanged, everything read in between is still valid; asking for it costs far less than reading the plan and all
 // steps. The steps count while the video is in work.
 type version struct {
 	Status      video.Status
 	Deleted     bool
+	Public      bool
+	Moving      video.Visibility
 	PlayableAt  int64
 	Resolutions int
 	Steps, Done int
@@ -24,11 +26,11 @@ type version struct {
 func versionOf(ctx context.Context, q store.Queries, id video.ID) (version, error) {
 	var v version
 	err := q.QueryRow(ctx, `
-		SELECT status, deleted_at IS NOT NULL, COALESCE(playable_at, 0),
+		SELECT status, deleted_at IS NOT NULL, is_public, COALESCE(moving_to, ''), COALESCE(playable_at, 0),
 		       (SELECT COUNT(*) FROM resolution WHERE video_id = $1),
 		       CASE status WHEN 'processing' THEN (SELECT COUNT(*) FROM step WHERE video_id = $1) ELSE 0 END,
 		       CASE status WHEN 'processing' THEN (SELECT COUNT(done_at) FROM step WHERE video_id = $1) ELSE 0 END
-		  FROM video WHERE id = $1`, id).Scan(&v.Status, &v.Deleted, &v.PlayableAt, &v.Resolutions, &v.Steps, &v.Done)
+		  FROM video WHERE id = $1`, id).Scan(&v.Status, &v.Deleted, &v.Public, &v.Moving, &v.PlayableAt, &v.Resolutions, &v.Steps, &v.Done)
 	if errors.Is(err, sql.ErrNoRows) {
 		return version{}, video.VideoNotFound()
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/service/visibility"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -68,6 +69,8 @@ type Services struct {
 	*playback.Player
 	*janitor.Cleaner
 	*janitor.Deleter
+
+	Visibility *visibility.Service
 
 	Keys     *auth.Keys
 	Captions *captions.Service
@@ -138,6 +141,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	}
 	s.Purges = purges
 	s.Captions = captions.New(p.Store, p.Blobs, purges, func() error { return s.Reserve.Check(captions.MaxSize) })
+	s.Visibility = visibility.New(p.Store, p.Blobs, purges, now, p.Hook)
 	s.Tenants = tenants.New(p.Store, now)
 	s.Tokens = auth.NewTokens(s.Signing, p.Store)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)

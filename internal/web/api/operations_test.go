@@ -213,10 +213,10 @@ func TestEditRefusesUnknownFields(t *testing.T) {
 	v := r.Create(video.Draft{Filename: "a.mp4", Title: "A film"}).Video
 	hook := r.newWebhook(`{"url":"https://1.1.1.1/a","events":["video.ready"]}`)
 	for path, known := range map[string]string{"/api/video/" + string(v.ID): "title, customMetadata", hook: "url, events, description, enabled"} {
-		w := r.ask("PATCH", path, `{"title":"Other","enabled":false,"isPublic":true}`)
+		w := r.ask("PATCH", path, `{"title":"Other","enabled":false,"filename":"b.mp4"}`)
 		p := wantProblem(t, w, 400, "invalid_request")
-		if words := faultWords(p); !slices.Contains(words, "isPublic not_allowed") || !strings.Contains(w.Body.String(), known) {
-			t.Errorf("PATCH %s: %s; want isPublic refused, and %s named", path, w.Body, known)
+		if words := faultWords(p); !slices.Contains(words, "filename not_allowed") || !strings.Contains(w.Body.String(), known) {
+			t.Errorf("PATCH %s: %s; want filename refused, and %s named", path, w.Body, known)
 		}
 	}
 	if got := r.Video(v.ID); got.Title != "A film" {

@@ -57,7 +57,8 @@ var bodyOperations = []bodyOperation{
 	{"completeUpload", "POST", "/api/video/{id}/complete-upload", []field{{"checksum", `"md5"`, nil}}},
 	{"createToken", "POST", "/api/video/{id}/token", []field{{"expiresIn", `60`, []string{`86400`, `86401`, `"60"`}}}},
 	{"createOriginal", "POST", "/api/video/{id}/original", []field{{"expiresIn", `60`, []string{`31536000`, `31536001`, `"60"`}}}},
-	{"editVideo", "PATCH", "/api/video/{id}", []field{{"title", `"Another"`, nil}, {"customMetadata", `{"b":2}`, nil}, {"tags", `["a"]`, tagSamples}, {"expiresAt", `null`, timeSamples}}},
+	{"editVideo", "PATCH", "/api/video/{id}", []field{{"title", `"Another"`, nil}, {"customMetadata", `{"b":2}`, nil}, {"tags", `["a"]`, tagSamples}, {"expiresAt", `null`, timeSamples},
+		{"isPublic", `true`, []string{`"true"`}}}},
 	{"editVideos", "PATCH", "/api/video", []field{
 		{"ids", `["` + testID + `"]`, []string{`["x","` + testID + `",1]`, `["` + strings.Repeat(testID+`","`, 100) + `"]`}},
 		{"tags", `{"add":["a"],"remove":["b"]}`, []string{`{"add":["",1],"remove":[" "]}`, `{"add":null,"remove":[]}`, `{"add":"a"}`}},

@@ -9,6 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/service/visibility"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -28,6 +29,8 @@ type Services struct {
 	Captions *captions.Service
 	System   *system.Service
 	Player   *playback.Player
+
+	Visibility *visibility.Service
 }
 
 // group is the operations of one feature. It is declared in a file of its own, which registers and describes them.
@@ -37,7 +40,7 @@ type group interface{ register(*table) }
 func (a *API) groups() []group {
 	s := &a.services
 	return []group{
-		videoRoutes{s.Catalog, s.Uploads, s.Deleter},
+		videoRoutes{s.Catalog, s.Uploads, s.Deleter, s.Visibility},
 		listRoutes{s.Catalog},
 		tagRoutes{s.Catalog},
 		manyRoutes{s.Catalog},

@@ -15,6 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/service/visibility"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -23,6 +24,8 @@ type videoRoutes struct {
 	catalog *catalog.Catalog
 	uploads *uploads.Service
 	deleter *janitor.Deleter
+
+	visibility *visibility.Service
 }
 
 func (v videoRoutes) register(t *table) {
@@ -268,16 +271,34 @@ type videoEdit struct {
 	CustomMetadata *metadata `json:"customMetadata,omitempty" nullable:"true" null:"zero" doc:"Replaces all metadata. null removes it."`
 	Tags           *[]string `json:"tags,omitempty" maxItems:"100" nullable:"true" null:"zero" doc:"Replaces all tags. null removes them."`
 	ExpiresAt      *moment   `json:"expiresAt,omitempty" nullable:"true" null:"zero" doc:"When the video is deleted, at the latest a minute later. null: never."`
+	IsPublic       *bool     `json:"isPublic,omitempty" doc:"Makes the video public or private. Its files move, which takes seconds if they are large, and all earlier URLs are dead when the answer is sent. The answer has the new ones; URLs of a private video live an hour."`
 }
 
 func (e *videoEdit) edit() video.Edit {
-	return video.Edit{Title: e.Title, Metadata: (*json.RawMessage)(e.CustomMetadata), Tags: e.Tags, ExpiresAt: (*time.Time)(e.ExpiresAt)}
+	return video.Edit{Title: e.Title, Metadata: (*json.RawMessage)(e.CustomMetadata), Tags: e.Tags, ExpiresAt: (*time.Time)(e.ExpiresAt), IsPublic: e.IsPublic}
 }
 
 func (e *videoEdit) check() []video.Fault { return e.edit().Check() }
 
 func (v videoRoutes) edit(ctx context.Context, c *call, in *videoEdit) (*videoStateView, error) {
-	return answerState(v.catalog.Edit(ctx, c.actor, c.id, in.edit()))
+	if in.IsPublic == nil {
+		return answerState(v.catalog.Edit(ctx, c.actor, c.id, in.edit()))
+	}
+	base, err := c.base()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := v.catalog.Edit(ctx, c.actor, c.id, in.edit()); err != nil {
+		return nil, err
+	}
+	if err := v.visibility.Set(ctx, c.actor, c.id, *in.IsPublic); err != nil {
+		return nil, err
+	}
+	p, err := v.catalog.Read(ctx, c.actor, c.id, defaultURLLife, base)
+	if err != nil {
+		return nil, err
+	}
+	return new(viewRead(p)), nil
 }
 
 func (v videoRoutes) delete(ctx context.Context, c *call) (*nothing, error) {

@@ -5,6 +5,7 @@
 // it leaves alone what stays the same. The report is null until it is known. A panel without anything to say hides its node.
 // open, if a panel has it, is called when its tab is selected.
 
+import { Access } from "./access.js";
 import { Captions } from "./captions.js";
 import { Metadata } from "./details.js";
 import { Resolutions, Stills } from "./files.js";
@@ -16,7 +17,7 @@ import { Sound } from "./sound.js";
 
 const rooms = [
   ["Overview", Making, Facts, Metadata, Removal],
-  ["Share", WatchLink, Addresses],
+  ["Share", WatchLink, Addresses, Access],
   ["Text", Captions],
   ["Sound", Sound],
   ["Files", Resolutions, Stills, Original],

@@ -15,7 +15,7 @@ import { Title } from "./title.js";
 const urlLife = 3600; // seconds that addresses of private videos are valid
 
 // parts says what the statuses of a video are: addresses and report are loaded again when one has changed.
-const parts = (video) => [video.status, ...Object.entries(video.resolutions).map(([name, r]) => [name, r.status, ...(r.variants ?? []).map((v) => v.status)].join(" "))].join();
+const parts = (video) => [video.status, video.isPublic, ...Object.entries(video.resolutions).map(([name, r]) => [name, r.status, ...(r.variants ?? []).map((v) => v.status)].join(" "))].join();
 
 // VideoPage shows one video and follows it. Its panels use what is public here. deleted is called after the user has
 // deleted the video; upload, unless it is null, lets the user choose another file.
