@@ -157,6 +157,9 @@ func describe(v client.Video) [][]string {
 		{"id", forTerminal(v.ID)}, {"title", forTerminal(title(v))}, {"file", forTerminal(v.Filename)}, {"status", statusText(v)}, {"public", yesNo(v.Public)},
 		{"created", v.CreatedAt.Local().Format(time.RFC1123)}, {"length", seconds(v.DurationSeconds)},
 	}
+	if !v.ExpiresAt.IsZero() {
+		rows = append(rows, []string{"expires", v.ExpiresAt.Local().Format(time.RFC1123)})
+	}
 	if v.Failure != nil {
 		rows = append(rows, []string{"failure", forTerminal(v.Failure.Message)})
 	}

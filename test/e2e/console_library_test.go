@@ -53,11 +53,12 @@ func TestConsoleFindsVideos(t *testing.T) {
 	}
 	c.set("#sort", "")
 
-	c.create(newVideo{Filename: "autumn.mp4", Resolutions: []string{"144p"}})
+	c.create(newVideo{Filename: "autumn.mp4", Resolutions: []string{"144p"}, Tags: []string{"sea"}})
 	c.wait("what somebody else has created", rows(3)+` && document.querySelector(".video .name").textContent === "autumn"`)
 	c.deleteVideo(summer.ID)
 	c.wait("what somebody else has deleted to go", rows(2))
 	c.wantEditing()
+	c.wantTags()
 	c.wantBulk()
 	c.wantNewTab()
 	c.wantSystem()
@@ -80,6 +81,32 @@ func (c *console) wantSizes() {
 		if got := eval[string](c.tab, `import("./console/format.js").then((m) => m.pictureSize({ resolutions: `+resolutions+` }))`); got != want {
 			c.t.Errorf("%s is shown as %q, want %q", resolutions, got, want)
 		}
+	}
+}
+
+// wantTags shows the videos with a tag, and changes the tags of both.
+func (c *console) wantTags() {
+	c.t.Helper()
+	c.wait("the tag with its count", `document.querySelector(".tag-list")?.innerText.replace(/\s+/g, " ") === "sea 1"`)
+	eval[any](c.tab, `document.querySelector(".tag-list button").click()`)
+	c.wait("the video with the tag", rows(1)+` && location.hash === "#/?tag=sea"`)
+	eval[any](c.tab, `history.back()`)
+	c.wait("both without a tag", rows(2))
+	c.set("#visibility", "public")
+	c.waitText(".empty", "No video fits these filters.")
+	c.set("#visibility", "")
+	c.wait("both again", rows(2))
+	eval[any](c.tab, `document.querySelector(".pick input").click()`)
+	c.click(".bulk button", "Select all shown")
+	c.click(".bulk button", "Tags and expiry")
+	c.set("#bulk-add", "winter, 2030")
+	c.set("#bulk-expiry", "at")
+	c.set("#bulk-at", "2130-01-02T12:00")
+	c.look("tags")
+	c.click("dialog button", "Change 2 videos")
+	c.wait("the new tags with their counts", `document.querySelector(".tag-list").innerText.replace(/\s+/g, " ") === "2030 2 sea 1 winter 2"`)
+	if list := string(c.call("GET", "/api/video?tag=winter&tag=2030", nil).body); strings.Count(list, `"expiresAt":"2130-01-0`) != 2 {
+		c.t.Errorf("the list is %s, want two videos that expire", list)
 	}
 }
 

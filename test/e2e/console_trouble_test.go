@@ -324,8 +324,12 @@ func TestConsoleShowsRefusals(t *testing.T) {
 	if r := c.call("POST", "/api/video/"+u.ID+"/complete-upload", nil); r.status < 400 {
 		t.Fatalf("a file that is no video is accepted: %s", r.body)
 	}
-	c.waitText(".video .badge", "failed")
+	c.set("#filter", "fail")
 	c.waitText(".video .failure", refusal)
+	c.set("#filter", "")
+	c.waitText(".trouble-line", "1 failed or abandoned upload is not shown.")
+	c.click(".trouble-line button", "Show failed ones")
+	c.waitText(".video .badge", "failed")
 	c.click(".video .name", "letter")
 	c.openRoom("Files")
 	c.waitText(".resolution .badge", "failed")

@@ -4,7 +4,7 @@ import { request, whenUnauthorized } from "./api.js";
 import { Dock } from "./dock.js";
 import { button, confirmAction, el, problemBox } from "./dom.js";
 import { askOtherTabs, forgetEverywhere, forgetKey, isOperator, key, may, setMe, useKey, whenArrived, whenForgotten, whoAmI } from "./key.js";
-import { Library, sorts } from "./list.js";
+import { everything, Library, sorts } from "./list.js";
 import { setUpMenu } from "./menu.js";
 import { SettingsPage } from "./settings.js";
 import { SystemPage } from "./system.js";
@@ -43,7 +43,7 @@ function makeHome() {
 
 // addressOf returns the fragment that shows a query.
 function addressOf(query) {
-  const given = new URLSearchParams(Object.entries(query).filter(([, value]) => value));
+  const given = new URLSearchParams(Object.entries(query).flatMap(([name, value]) => [value].flat().filter(Boolean).map((one) => [name, one])));
   return given.size > 0 ? `#/?${given}` : "#/";
 }
 
@@ -61,7 +61,10 @@ function parse() {
   const [path, search = ""] = location.hash.replace(/^#/, "").split("?");
   const given = new URLSearchParams(search);
   const sort = given.get("sort") ?? "";
-  const query = { q: given.get("q") ?? "", status: given.get("status") ?? "", sort: Object.hasOwn(sorts, sort) ? sort : "" };
+  const query = { ...everything };
+  for (const name of Object.keys(query)) query[name] = name === "tag" ? given.getAll(name) : given.get(name) ?? "";
+  if (!Object.hasOwn(sorts, sort)) query.sort = "";
+  for (const name of ["from", "to"]) if (!/^\d{4}-\d\d-\d\d$/.test(query[name])) query[name] = "";
   const [, id, tab = ""] = /^\/video\/([0-9A-Za-z-]+)(?:\/([a-z]+))?$/.exec(path) ?? [];
   return { page: id ? "video" : ["/settings", "/system"].includes(path) ? path.slice(1) : "library", id, tab, query };
 }

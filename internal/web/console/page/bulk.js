@@ -1,6 +1,7 @@
 // What is done with many videos at once.
 
 import { request } from "./api.js";
+import { editMany } from "./bulkedit.js";
 import { announce, button, confirmAction, el, problemBox, setText } from "./dom.js";
 import { plural, titleOf } from "./format.js";
 import { may } from "./key.js";
@@ -20,13 +21,15 @@ export class BulkBar {
   #problem = el("div");
 
   // cards returns all cards in the order of the list. hooks.removed is called with the ID
-  // of a video, hooks.changed with its state.
+  // of a video, hooks.changed with its state, hooks.edited after tags or expiry were changed. hooks.tags returns tags
+  // to offer.
   constructor(cards, hooks) {
     this.#cards = cards;
     this.#hooks = hooks;
     this.#which.value = "720p";
     this.#buttons = el("span", { class: "actions" },
       button("Select all shown", () => this.#selectAll()),
+      may("write") && may("read") && button("Tags and expiry", () => this.#edit()),
       may("write") && el("span", { class: "joined" }, this.#which, button("Add resolution", () => this.#addResolution())),
       may("delete") && button("Delete selected", () => this.#delete(), { class: "danger" }),
       button("Clear", () => this.clear(), { class: "quiet" }));
@@ -63,6 +66,15 @@ export class BulkBar {
   #selectAll() {
     for (const card of this.#cards()) card.box.checked = true;
     this.show();
+  }
+
+  async #edit() {
+    const changed = await editMany(this.#selected.map((card) => card.video), this.#hooks.tags());
+    if (!changed) return;
+    changed.forEach((video) => this.#hooks.changed(video));
+    announce(`${plural(changed.length, "video")} changed.`);
+    this.clear();
+    this.#hooks.edited();
   }
 
   async #delete() {

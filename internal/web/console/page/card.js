@@ -2,10 +2,11 @@
 
 import { announce, el, icon, setText } from "./dom.js";
 import { isFetching } from "./importing.js";
-import { ago, dateTime, duration, percent, pictureSize, place, statuses, statusOf, titleOf, waits } from "./format.js";
+import { ago, bytes, dateTime, duration, percent, pictureSize, place, statuses, statusOf, titleOf, waits } from "./format.js";
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const hoverDelay = 250; // milliseconds, so that a passing pointer loads nothing
+const abandonedAfter = 24 * 3600 * 1000; // milliseconds that an upload may wait for its file before it is out of the way
 const posterRetry = 4000; // milliseconds between two attempts at a picture that is not there yet
 
 // Card shows a video as a picture with a few words. Its state is in video.
@@ -21,10 +22,13 @@ export class Card {
   #access = el("span", { class: "access" });
   #created = el("time");
   #failure = el("p", { class: "failure" });
+  #tags = el("ul", { class: "tags", "aria-label": "Tags" });
+  #shownTags = "";
   #poster = null;
   #posterTried = 0;
   #preview = null;
   #timer;
+  wasWell = false;
 
   // select is called with the card and the event when its box is ticked; without it
   // there is no box.
@@ -33,7 +37,7 @@ export class Card {
     this.#work.append(this.#bar, this.#percent);
     this.#thumb.append(icon("film"), this.#badge, this.#length);
     this.node = el("li", { class: "video" }, this.#thumb,
-      el("div", { class: "words" }, this.#name, this.#work, this.#meta, this.#failure),
+      el("div", { class: "words" }, this.#name, this.#work, this.#meta, this.#tags, this.#failure),
       select && el("label", { class: "pick" }, this.box));
     this.#name.href = `#/video/${encodeURIComponent(video.id)}`;
     this.#created.dateTime = video.createdAt;
@@ -47,6 +51,7 @@ export class Card {
     const title = titleOf(video);
     if (this.video && this.video.status !== video.status) announce(`${title} is ${statuses[video.status]}.`);
     this.video = video;
+    this.wasWell ||= !isTrouble(video); // what fails before people's eyes stays there
     setText(this.#name, title);
     this.box.setAttribute("aria-label", `Select ${title}`);
     const importing = isFetching(video);
@@ -67,8 +72,12 @@ export class Card {
   #showMeta(video) {
     setText(this.#created, ago(video.createdAt));
     setText(this.#access, video.isPublic ? "public" : "private");
-    const parts = [pictureSize(video), this.#access, this.#created].filter(Boolean);
+    const parts = [pictureSize(video), bytes(video.sizeBytes), this.#access, this.#created, video.expiresAt && expires(video.expiresAt)].filter(Boolean);
     this.#meta.replaceChildren(...parts.flatMap((part, i) => (i > 0 ? [" · ", part] : [part])));
+    const tags = video.tags ?? [];
+    if (tags.join("\n") !== this.#shownTags) this.#tags.replaceChildren(...tags.map((tag) => el("li", { dir: "auto" }, tag)));
+    this.#shownTags = tags.join("\n");
+    this.#tags.hidden = tags.length === 0;
     const message = video.failure?.message ?? video.warnings?.map((w) => w.message).join(" ") ?? "";
     setText(this.#failure, message);
     this.#failure.hidden = message === "";
@@ -105,6 +114,17 @@ export class Card {
     this.#preview?.remove();
     this.#preview = null;
   }
+}
+
+// isTrouble reports whether a video is a failed or an abandoned upload, which the list keeps out of the way.
+function isTrouble(video) {
+  const abandoned = video.status === "pending_upload" && video.importProgress === undefined && Date.now() - new Date(video.createdAt) > abandonedAfter;
+  return video.status === "fail" || abandoned;
+}
+
+// expires says when a video is deleted by itself.
+function expires(time) {
+  return `expires ${new Date(time).toLocaleDateString()}`;
 }
 
 // badge shows a status with a word and a colour.

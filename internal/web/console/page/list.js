@@ -4,9 +4,10 @@ import { request } from "./api.js";
 import { BulkBar } from "./bulk.js";
 import { Card } from "./card.js";
 import { button, el, icon, problemBox, setText } from "./dom.js";
-import { statuses } from "./format.js";
+import { plural, statuses } from "./format.js";
 import { may } from "./key.js";
 import { Poller, interval } from "./poller.js";
+import { TagList } from "./tags.js";
 
 const pageSize = 24;
 const idleInterval = 5000; // milliseconds between polls while nothing is being converted
@@ -29,11 +30,16 @@ const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 // titleKey is a title without case and accents.
 const titleKey = (title) => title.toUpperCase().toLowerCase().normalize("NFD").replace(/\p{Mn}/gu, "");
 
+// everything is the query that shows all videos.
+export const everything = { q: "", status: "", sort: "", visibility: "", from: "", to: "", tag: [] };
+
+const same = (a, b) => String(a) === String(b); // of two values of a query; a tag with a comma in it is worth a reload
+
 // Library shows the videos of the key's tenant and keeps them up to date: what others
 // create, change and delete appears by itself.
 export class Library {
   #cards = new Map(); // by id, in no order
-  #query = { q: "", status: "", sort: "" };
+  #query = { ...everything };
   #cursor = ""; // of the next page
   #sweep = null; // where the next poll looks beyond the first page: {cursor, after}
   #loaded = false;
@@ -49,6 +55,11 @@ export class Library {
   #search = el("input", { type: "search", id: "search", placeholder: "Search titles and file names", autocomplete: "off", spellcheck: "false", maxlength: 200, "aria-keyshortcuts": "/", title: "Press / to search" });
   #filter = el("select", { id: "filter" },
     el("option", { value: "" }, "All videos"), Object.entries(statuses).map(([value, text]) => el("option", { value }, text)));
+  #visibility = el("select", { id: "visibility" }, [["", "Public and private"], ["public", "Public"], ["private", "Private"]].map(([value, text]) => el("option", { value }, text)));
+  #from = el("input", { type: "date", id: "from" });
+  #to = el("input", { type: "date", id: "to" });
+  #tags = new TagList((tag) => this.#change({ tag }));
+  #trouble = el("p", { class: "fine trouble-line", hidden: true });
   #sort = el("select", { id: "sort" }, Object.entries(sorts).map(([value, [text]]) => el("option", { value }, text)));
   #items = el("ul", { class: "videos", "aria-labelledby": "list-title" });
   #more = button("Show more", () => this.#load(this.#cursor), { hidden: true });
@@ -61,11 +72,12 @@ export class Library {
     this.#go = go;
     this.#upload = upload;
     this.#poller = new Poller((signal) => this.#poll(signal), onError);
-    this.#bulk = new BulkBar(() => [...this.#cards.values()].toSorted((a, b) => this.#order(a.video, b.video)), {
-      removed: (id) => this.remove(id), changed: (video) => this.#cards.get(video.id)?.update({ ...this.#cards.get(video.id).video, ...video }),
+    this.#bulk = new BulkBar(() => [...this.#cards.values()].filter((card) => !card.node.hidden).toSorted((a, b) => this.#order(a.video, b.video)), {
+      removed: (id) => { this.remove(id); this.#tags.refresh(true); }, tags: () => this.#tags.names, edited: () => { this.#tags.refresh(true); this.refresh(); }, changed: (video) => this.#cards.get(video.id)?.update({ ...this.#cards.get(video.id).video, ...video }),
     });
-    this.node = el("section", { class: "library", "aria-labelledby": "list-title" }, this.#head(), this.#bulk.node, this.#note, this.#items,
-      el("p", { class: "actions centred" }, this.#more));
+    this.node = el("section", { class: "library", "aria-labelledby": "list-title" }, this.#head(),
+      el("div", { class: "shelf" }, this.#tags.node, el("div", { class: "stack" }, this.#bulk.node, this.#note, this.#items, this.#trouble,
+        el("p", { class: "actions centred" }, this.#more))));
     // The next page is loaded when the end of this one comes into sight.
     new IntersectionObserver((entries) => {
       if (entries.some((entry) => entry.isIntersecting) && this.#shown && !this.#busy && !this.#more.hidden) this.#load(this.#cursor);
@@ -79,11 +91,14 @@ export class Library {
     });
     this.#filter.addEventListener("change", () => this.#change({ status: this.#filter.value }));
     this.#sort.addEventListener("change", () => this.#change({ sort: this.#sort.value }));
+    this.#visibility.addEventListener("change", () => this.#change({ visibility: this.#visibility.value }));
+    for (const [name, input] of [["from", this.#from], ["to", this.#to]]) input.addEventListener("change", () => this.#change({ [name]: input.value }));
     const field = (input, label) => [el("label", { for: input.id, class: "unseen" }, label), input];
     return el("div", { class: "head" }, this.#title,
       el("form", { class: "tools", role: "search", onsubmit: (event) => { event.preventDefault(); this.#change({ q: this.#search.value.trim() }); } },
         el("span", { class: "find" }, icon("search"), field(this.#search, "Search")),
-        field(this.#filter, "Status"), field(this.#sort, "Order")));
+        field(this.#filter, "Status"), field(this.#visibility, "Visibility"), field(this.#sort, "Order"),
+        el("span", { class: "joined period" }, el("label", { for: "from", class: "fine" }, "From"), this.#from, el("label", { for: "to", class: "fine" }, "to"), this.#to)));
   }
 
   #change(part, replace = false) {
@@ -93,13 +108,18 @@ export class Library {
 
   // show shows what a query of the address asks for.
   show(query) {
-    const changed = Object.keys(this.#query).some((name) => this.#query[name] !== query[name]);
+    const changed = Object.keys(this.#query).some((name) => !same(this.#query[name], query[name]));
     this.#query = query;
     this.#shown = true;
     if (this.#search.value.trim() !== query.q) this.#search.value = query.q;
     this.#filter.value = query.status;
     this.#sort.value = query.sort;
+    this.#visibility.value = query.visibility;
+    this.#from.value = query.from;
+    this.#to.value = query.to;
+    this.#tags.show(query.tag);
     if (!may("read")) return this.#showUnreadable();
+    this.#tags.refresh(!this.#loaded);
     if (changed || !this.#loaded) this.reload();
     else this.#poller.wake();
   }
@@ -130,6 +150,11 @@ export class Library {
     for (const [name, value] of [["q", this.#query.q], ["status", this.#query.status], ["sort", this.#query.sort], ["cursor", cursor]]) {
       if (value) query.set(name, value);
     }
+    const { visibility, from, to, tag } = this.#query;
+    if (visibility) query.set("isPublic", String(visibility === "public"));
+    if (from) query.set("createdAfter", new Date(new Date(`${from}T00:00`) - 1).toISOString());
+    if (to) query.set("createdBefore", new Date(new Date(`${to}T00:00`).getTime() + 24 * 3600 * 1000).toISOString());
+    tag.forEach((one) => query.append("tag", one));
     return `video?${query}`;
   }
 
@@ -179,12 +204,27 @@ export class Library {
     this.#more.hidden = !this.#cursor;
     setText(this.#more, this.#query.q ? "Search further" : "Show more");
     this.#note.replaceChildren(this.#cards.size === 0 ? this.#empty() : "");
+    this.#hideTrouble();
+  }
+
+  // hideTrouble keeps failed and abandoned uploads out of the way of people who do not look for them.
+  #hideTrouble() {
+    const { q, status } = this.#query;
+    let hidden = 0;
+    for (const card of this.#cards.values()) {
+      card.node.hidden = !q && !status && !card.wasWell;
+      if (card.node.hidden) hidden++;
+    }
+    this.#trouble.hidden = hidden === 0;
+    if (hidden > 0) this.#trouble.replaceChildren(`${plural(hidden, "failed or abandoned upload")} ${hidden === 1 ? "is" : "are"} not shown. `, button("Show failed ones", () => this.#change({ status: "fail" }), { class: "quiet" }));
   }
 
   #empty() {
-    const { q, status } = this.#query;
+    const { q, status, visibility, from, to, tag } = this.#query;
+    const filtered = visibility || from || to || tag.length > 0;
     if (this.#cursor) return el("p", { class: "empty" }, q ? `Nothing found for “${q}” so far.` : "Nothing found so far.");
     if (q) return el("p", { class: "empty" }, `Nothing found for “${q}”${status ? ` among videos that are ${statuses[status]}` : ""}. `, el("a", { href: "#/" }, "Show all videos"));
+    if (filtered) return el("p", { class: "empty" }, "No video fits these filters. ", el("a", { href: "#/" }, "Show all videos"));
     if (status) return el("p", { class: "empty" }, `No video is ${statuses[status]}. `, el("a", { href: "#/" }, "Show all videos"));
     return el("div", { class: "empty welcome" }, icon("film"),
       el("h2", {}, "No videos yet"),
@@ -232,6 +272,7 @@ export class Library {
     const first = await look("", null);
     this.#sweep ??= first;
     if (this.#sweep?.cursor && first?.cursor) this.#sweep = await look(this.#sweep.cursor, this.#sweep.after);
+    this.#tags.refresh();
     const active = [...this.#cards.values()].some((card) => ["processing", "pending_upload"].includes(card.video.status));
     return active ? interval : idleInterval;
   }
