@@ -60,6 +60,13 @@ func TestRequests(t *testing.T) {
 		`PUT /api/video/v1/captions/en 1 application/x-subrip`: func(ctx context.Context, c *Client) error {
 			return c.SetCaptions(ctx, "v1", "en", strings.NewReader("1"), CaptionOptions{})
 		},
+		"PUT /api/video/v1/poster \xff\xd8\xff image/jpeg": func(ctx context.Context, c *Client) error {
+			return c.SetPoster(ctx, "v1", strings.NewReader("\xff\xd8\xff"))
+		},
+		`PUT /api/video/v1/poster {"timeSeconds":12.5}`: func(ctx context.Context, c *Client) error {
+			return c.SetPosterTime(ctx, "v1", 12500*time.Millisecond)
+		},
+		`DELETE /api/video/v1/poster `:      func(ctx context.Context, c *Client) error { return c.ResetPoster(ctx, "v1") },
 		`DELETE /api/video/v1/captions/en `: func(ctx context.Context, c *Client) error { return c.DeleteCaptions(ctx, "v1", "en") },
 		`POST /api/webhook {"url":"https://a.example","events":["video.ready"]}`: func(ctx context.Context, c *Client) error {
 			_, err := c.CreateWebhook(ctx, NewWebhook{URL: "https://a.example", Events: []string{EventReady}})

@@ -24,6 +24,7 @@ type cli struct {
 	Remove      clientcmd.Remove   `cmd:"" name:"rm" help:"Delete videos."`
 	Captions    clientcmd.Captions `cmd:"" help:"Add captions to a video."`
 	Original    clientcmd.Original `cmd:"" help:"Download the file that was uploaded."`
+	Poster      clientcmd.Poster   `cmd:"" help:"Choose the poster of a video."`
 	Webhooks    clientcmd.Webhooks `cmd:"" help:"Manage webhooks, or receive their events on this machine."`
 	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
 	SigningKeys signingKeysCommand `cmd:"" help:"List, rotate and revoke the keys that sign upload and playback URLs."`
@@ -49,7 +50,7 @@ const description = `Spool receives video uploads and transcodes them to MP4 fil
 
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
 spool.toml. A flag overrides the environment, the environment overrides the file.
-upload, ls, get, set, watch, rm, captions, original and webhooks speak to the server at SPOOL_SERVER
+upload, ls, get, set, watch, rm, captions, original, poster and webhooks speak to the server at SPOOL_SERVER
 (default: http://localhost:8080) with the key in SPOOL_API_KEY.`
 
 // newParser builds the parser of the command line. Flags that are not on it come from s.

@@ -15,6 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/janitor"
+	"github.com/spool-video/spool/internal/service/pictures"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/system"
@@ -39,6 +40,7 @@ type services struct {
 	imports     *imports.Service // nil in a worker
 	leases      *uploads.Leases
 	captions    *captions.Service
+	pictures    *pictures.Service // nil in a worker
 	catalog     *catalog.Catalog
 	cleaner     *janitor.Cleaner
 	deleter     *janitor.Deleter
@@ -115,7 +117,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 func (p *parts) forAPI() api.Services {
 	return api.Services{
 		Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks,
-		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, System: p.system, Player: p.player, Visibility: p.visibility,
+		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, Pictures: p.pictures, System: p.system, Player: p.player, Visibility: p.visibility,
 	}
 }
 

@@ -74,6 +74,9 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 	}()
 	svc := &service{handler: problem.Mux(http.NewServeMux()), ready: p.ready, close: p.Close}
 	if c.servesRequests() {
+		if err := p.buildPictures(ctx, c, log, engine); err != nil {
+			return nil, err
+		}
 		if err := c.buildHandlers(ctx, svc, p, log, m); err != nil {
 			return nil, err
 		}

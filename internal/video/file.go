@@ -13,7 +13,7 @@ type FileKind string
 // change their meaning.
 type File struct {
 	// Name is the name of the object in the video's playback folder, and the end of
-	// its URL. The content of a name never changes: caches keep it.
+	// its URL. The content of a name never changes, but for posters: caches keep it.
 	Name        string   `json:"name"`
 	Kind        FileKind `json:"kind"`
 	ContentType string   `json:"contentType"`
@@ -25,7 +25,10 @@ type File struct {
 	Width  int `json:"width,omitempty"`
 	Height int `json:"height,omitempty"`
 
-	Source FileSource `json:"source,omitempty"` // of captions
+	Source FileSource `json:"source,omitempty"` // of captions, and of a poster that a client has chosen
+
+	// At is when a poster is shown in the video, in seconds; nil: not known, or not at all.
+	At *float64 `json:"at,omitempty"`
 }
 
 // File returns the listed file with this name, if the video has one.

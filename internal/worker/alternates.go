@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/engine/encode"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
@@ -18,15 +20,20 @@ import (
 // posterAlternates makes the poster in the formats in which it is smaller.
 func (w *Worker) posterAlternates(ctx, run context.Context, t queue.Task, v video.Video, dir string) ([]pipeline.NewFile, error) {
 	stills, worth := w.engine.PosterStills(v.Plan)
-	if _, listed := v.File(video.PosterFile); !listed || !worth {
+	automatic, made := v.AutomaticPoster() // one that a client has chosen stays as it is
+	if !made || !worth {
 		return nil, nil
 	}
-	made, err := w.alternates(ctx, run, t, v, filepath.Join(dir, "poster"), stills, []string{video.PosterFile})
+	out := filepath.Join(dir, "poster")
+	outputs, err := w.alternates(ctx, run, t, v, out, stills, []string{automatic.Name})
 	if err != nil {
 		return nil, err
 	}
+	if info, err := os.Stat(encode.StillPath(ffmpeg.Job{OutDir: out}, 0)); err == nil && info.Size() != automatic.Size {
+		return nil, nil // a client has just put another picture in its place
+	}
 	var files []pipeline.NewFile
-	for _, o := range made {
+	for _, o := range outputs {
 		f := video.File{Name: video.AlternateFile(video.PosterFile, o.Format), Kind: video.PosterKind}
 		files = append(files, pipeline.NewFile{File: f, Path: o.Path})
 	}

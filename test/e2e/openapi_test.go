@@ -111,6 +111,7 @@ const (
 	resolutionPath = "/api/video/resolution/{id}"
 	addPath        = "/api/video/{id}/resolutions"
 	retryPath      = "/api/video/resolution/{id}/retry"
+	posterPath     = "/api/video/{id}/poster"
 	captionsPath   = "/api/video/{id}/captions/{language}"
 	tagPath        = "/api/tag"
 	usagePath      = "/api/usage"
@@ -167,6 +168,8 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s.operator(), 200, "GET", systemPath, "", nil)
 		d.ask(s, 403, "GET", systemPath, "", nil)
 		d.ask(s, 200, "GET", videoPath, u.ID, nil)
+		d.ask(s, 200, "PUT", posterPath, u.ID, `{"timeSeconds":0.2}`)
+		d.ask(s, 200, "DELETE", posterPath, u.ID, nil)
 		d.ask(s, 201, "POST", tokenPath, u.ID, `{"expiresIn":60}`)
 		d.ask(s, 200, "POST", "/api/video/{id}/original", u.ID, `{"expiresIn":60}`)
 		d.ask(s, 200, "PATCH", videoPath, u.ID, `{"title":"A film","tags":["a","b"]}`)
@@ -249,6 +252,11 @@ func describedRefusals(s *server, d *description) {
 	d.ask(s, 413, "PUT", captionsPath, public.ID, strings.Repeat(" ", 2<<20+1), text)
 	d.ask(s, 415, "PUT", captionsPath, public.ID, `{}`)
 	d.ask(s, 404, "DELETE", captionsPath, public.ID, nil)
+	d.ask(s, 400, "PUT", posterPath, public.ID, "no picture", header{"Content-Type", "image/png"})
+	d.ask(s, 409, "PUT", posterPath, public.ID, `{"timeSeconds":1}`)
+	d.ask(s, 413, "PUT", posterPath, public.ID, strings.Repeat(" ", 10<<20+1), header{"Content-Type", "image/png"})
+	d.ask(s, 415, "PUT", posterPath, public.ID, "text", text)
+	d.ask(s, 404, "DELETE", posterPath, nobody, nil)
 	stranger := s.newKey("--scopes=read").Secret
 	for key, status := range map[string]int{"": 401, "wrong": 401, stranger: 403} {
 		r := s.callAs(key, "POST", createPath, someVideo)

@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/jpeg"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -192,12 +195,25 @@ func (r *reader) provide(text string) {
 		}
 		r.file(name, content(r.t, clip(r.t, film)))
 	}
+	if strings.Contains(text, "cover.jpg") {
+		r.file("cover.jpg", cover(r.t))
+	}
 	for _, name := range textNames.FindAllString(text, -1) {
 		r.file(name, []byte("1\n00:00:00,000 --> 00:00:01,500\nGood morning.\n"))
 		if strings.HasSuffix(name, ".vtt") {
 			r.file(name, []byte("WEBVTT\n\n00:00.000 --> 00:01.500\nGood morning.\n"))
 		}
 	}
+}
+
+// cover is a picture for a poster.
+func cover(t testing.TB) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 64, 36)), nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // file writes a file into the folder of the page, unless it is there.

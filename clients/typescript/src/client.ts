@@ -1,6 +1,6 @@
 import { type Call, type Connection, Http, randomKey, segment } from "./http.js";
 import type {
-  Caption, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewVideo, Original, Report, ResolutionName, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
+  Caption, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewVideo, Original, Pictures, Report, ResolutionName, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
   VideoPatch, VideoState,
 } from "./types.js";
 import { type UploadOptions, uploadFile } from "./upload.js";
@@ -128,6 +128,22 @@ export class Spool {
 
   deleteCaptions(id: string, language: string, call: Call = {}): Promise<void> {
     return this.#video("DELETE", id, `/captions/${segment(language)}`, call);
+  }
+
+  /** Makes a picture the poster: JPEG, PNG, WebP or AVIF, at most 10 MiB. */
+  putPoster(id: string, picture: Blob, options: Call & { contentType?: string } = {}): Promise<Pictures> {
+    const { contentType = picture.type, ...call } = options;
+    return this.#video("PUT", id, "/poster", { ...call, body: picture, headers: { "Content-Type": contentType } });
+  }
+
+  /** Makes the frame that is shown at a time the poster. */
+  putPosterTime(id: string, timeSeconds: number, call: Call = {}): Promise<Pictures> {
+    return this.#video("PUT", id, "/poster", { ...call, json: { timeSeconds } });
+  }
+
+  /** Takes the automatic poster again. */
+  deletePoster(id: string, call: Call = {}): Promise<Pictures> {
+    return this.#video("DELETE", id, "/poster", call);
   }
 
   /** A token with which a browser follows this one video, without the API key. */

@@ -158,6 +158,13 @@ export interface Original {
   sha256: string | null;
 }
 
+/** The URLs of the pictures of a video. */
+export interface Pictures {
+  posterUrl?: string;
+  storyboardUrl?: string;
+  previewUrl?: string;
+}
+
 export interface Token {
   token: string;
   expiresAt: string;

@@ -15,6 +15,7 @@ const (
 	Objects  = "objects"
 	Scratch  = "scratch"
 	Incoming = "incoming" // parts of uploads on their way to a bucket
+	Pictures = "pictures" // pictures that were made for a request, and those that are being made
 )
 
 // Existing returns dir, or the folder above it that exists.

@@ -24,7 +24,7 @@ func TestPicturesInOtherFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, err := tools.Poster(t.Context(), job, p, nil)
+	path, _, err := tools.Poster(t.Context(), job, p, nil)
 	if err != nil || path == "" {
 		t.Fatal(path, err)
 	}
@@ -131,7 +131,7 @@ func TestPosterFormats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path, err := tools.Poster(t.Context(), job, p, nil)
+		path, _, err := tools.Poster(t.Context(), job, p, nil)
 		if err != nil || path == "" {
 			t.Fatal(path, err)
 		}

@@ -84,6 +84,9 @@ func (enc *Encoder) Encodes(codec video.Codec) bool {
 	return len(all) > 0 && enc.run.HasEncoder(all[0].name)
 }
 
+// Runner returns what runs ffmpeg for it.
+func (enc *Encoder) Runner() *ffmpeg.Runner { return enc.run }
+
 // Output is a file that a run made.
 type Output struct {
 	Path      string

@@ -92,13 +92,6 @@ func (enc *Encoder) measurePolicy(job ffmpeg.Job, p *video.Plan, files []Renditi
 	return may
 }
 
-// renditionInput are the options for opening a rendition file. We made it, but
-// from an untrusted source: it is opened as what we make, and as nothing else.
-var renditionInput = []string{
-	"-protocol_whitelist", "file", "-format_whitelist", "mov,mp4,m4a,3gp,3g2,mj2",
-	"-codec_whitelist", "h264,hevc,av1,libdav1d,libaom-av1,aac", "-threads", "1",
-}
-
 // measureArgs compares sample n of each file with the source. For each file, the
 // differences of every frame are written to two files in the job's folder.
 func measureArgs(job ffmpeg.Job, p *video.Plan, files []RenditionFile, n int) []string {
@@ -108,7 +101,7 @@ func measureArgs(job ffmpeg.Job, p *video.Plan, files []RenditionFile, n int) []
 
 	args := ffmpeg.CommonArgs(job, p.Input, s.Seek, 1) // each thread would decode a frame that is not needed
 	for _, f := range files {
-		args = append(args, renditionInput...)
+		args = append(args, ffmpeg.RenditionInput...)
 		if start > 0 {
 			args = append(args, "-noaccurate_seek", "-ss", fmt.Sprintf("%.6f", start+0.0005)) // it is a keyframe
 		}

@@ -82,7 +82,7 @@ var pictureArgs = slices.Clip(append(ffmpeg.RunArgs(), "-filter_complex_threads"
 
 // input opens the film.
 func (m pictureMaker) input(options ...string) []string {
-	return slices.Concat(renditionInput, options, []string{"-i", ffmpeg.FileURL(m.job.Source)})
+	return slices.Concat(ffmpeg.RenditionInput, options, []string{"-i", ffmpeg.FileURL(m.job.Source)})
 }
 
 // fit returns the size of a picture whose longer side has at most so many pixels. Both are even.

@@ -23,11 +23,13 @@ const posterEvery = 30 * time.Second
 // candidate is a frame that was made for the poster.
 type candidate struct {
 	picture []byte // a JPEG; nil: no frame was made
+	pts     int64  // of the frame
 	score   float64
 }
 
-// Poster makes a JPEG of a telling frame and returns its path, or "" if no frame could be decoded.
-func (enc *Encoder) Poster(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) (string, error) {
+// Poster makes a JPEG of a telling frame. It returns its path, or "" if no frame could be decoded, and when the frame is
+// shown, in seconds from the beginning of the video.
+func (enc *Encoder) Poster(ctx context.Context, job ffmpeg.Job, p *video.Plan, progress ffmpeg.Progress) (path string, at float64, err error) {
 	var best candidate
 	for looked, all := 0, p.Poster.Frames; looked < len(all); {
 		if all[looked].Seek == video.NoSeek && best.score >= goodFrame {
@@ -39,7 +41,7 @@ func (enc *Encoder) Poster(ctx context.Context, job ffmpeg.Job, p *video.Plan, p
 			break // it is slow to decode; there is one
 		}
 		if err != nil {
-			return "", fmt.Errorf("poster: %w", err)
+			return "", 0, fmt.Errorf("poster: %w", err)
 		}
 		if best.picture == nil || made.score > best.score {
 			best = made
@@ -52,9 +54,10 @@ func (enc *Encoder) Poster(ctx context.Context, job ffmpeg.Job, p *video.Plan, p
 		}
 	}
 	if best.picture == nil {
-		return "", nil
+		return "", 0, nil
 	}
-	return writePoster(job, best.picture)
+	path, err = writePoster(job, best.picture)
+	return path, max(0, p.Input.TimeBase.Seconds(best.pts-p.FirstPTS)), err
 }
 
 // inOneRun returns how many frames are made in the next run. Frames that are decoded from the beginning of the video
@@ -78,11 +81,12 @@ func writePoster(job ffmpeg.Job, picture []byte) (string, error) {
 
 // posterFrames makes frames in one run, and returns the best one.
 func (enc *Encoder) posterFrames(ctx context.Context, job ffmpeg.Job, p *video.Plan, frames []video.PosterFrame) (candidate, error) {
-	made, err := enc.stills(ctx, job, posterStills(p, frames...), posterOptions, nil)
+	stills := posterStills(p, frames...)
+	made, err := enc.stills(ctx, job, stills, posterOptions, nil)
 	if err != nil {
 		return candidate{}, err
 	}
-	return bestPoster(p, made)
+	return bestPoster(stills, made)
 }
 
 // posterOptions: each thread of the decoder would decode a frame that is not needed.
@@ -109,6 +113,7 @@ func bestPoster(p *video.Plan, made []Output) (best candidate, err error) {
 		}
 		if best.picture == nil || c.score > best.score {
 			best = c
+			best.pts = p.Thumbnails[pair[0].Thumbnail].PTS
 		}
 	}
 	return best, nil
@@ -124,7 +129,7 @@ func ratePoster(p *video.Plan, path, next string) (candidate, error) {
 	if err != nil {
 		return candidate{}, err
 	}
-	return candidate{picture, frame.score(later)}, nil
+	return candidate{picture: picture, score: frame.score(later)}, nil
 }
 
 func readBrightness(path string, p *video.Plan) (file []byte, b brightness, err error) {

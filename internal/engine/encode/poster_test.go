@@ -87,7 +87,7 @@ func TestThePosterOfADarkVideoIsNotBlack(t *testing.T) {
 			}
 			runs, done := 0, -1.0
 			job.Ran = func(e video.Execution) { runs++ }
-			path, err := tools.Poster(t.Context(), job, p, func(d float64) { done = d })
+			path, _, err := tools.Poster(t.Context(), job, p, func(d float64) { done = d })
 			if err != nil || runs != tt.runs || done <= 0 || done > 1 {
 				t.Fatalf("poster is %q after %d runs, %v done: %v; want it after %d", path, runs, done, err, tt.runs)
 			}
@@ -117,7 +117,7 @@ func TestAGoodFrameOfALongVideoWithoutKeyframesIsEnough(t *testing.T) {
 	}
 	runs := 0
 	job.Ran = func(video.Execution) { runs++ }
-	if path, err := tools.Poster(t.Context(), job, p, nil); err != nil || path == "" || runs != 1 || len(p.Poster.Frames) < 4 {
+	if path, _, err := tools.Poster(t.Context(), job, p, nil); err != nil || path == "" || runs != 1 || len(p.Poster.Frames) < 4 {
 		t.Errorf("poster is %q after %d runs for %d frames: %v; want it after 1", path, runs, len(p.Poster.Frames), err)
 	}
 }
@@ -131,7 +131,7 @@ func TestThePosterOfATinyVideo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if path, err := tools.Poster(t.Context(), job, p, nil); err != nil || path == "" {
+	if path, _, err := tools.Poster(t.Context(), job, p, nil); err != nil || path == "" {
 		t.Errorf("poster is %q: %v", path, err)
 	}
 }

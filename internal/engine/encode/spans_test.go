@@ -75,7 +75,7 @@ func TestPartsOfASourceGiveTheSameVideo(t *testing.T) {
 			got, err2 := tools.Thumbnails(t.Context(), part, p, nil)
 			sameFiles(t, got, err2, want, err)
 			keepOnly(t, part.Source, source, plan.PosterSpans(p))
-			if poster, err := tools.Poster(t.Context(), part, p, nil); err != nil || poster == "" {
+			if poster, _, err := tools.Poster(t.Context(), part, p, nil); err != nil || poster == "" {
 				t.Errorf("the poster is %q: %v", poster, err)
 			}
 		})

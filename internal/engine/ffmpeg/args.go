@@ -53,6 +53,13 @@ func InputArgs() []string {
 	}
 }
 
+// RenditionInput are the options for opening a rendition file. We made it, but
+// from an untrusted source: it is opened as what we make, and as nothing else.
+var RenditionInput = []string{
+	"-protocol_whitelist", "file", "-format_whitelist", "mov,mp4,m4a,3gp,3g2,mj2",
+	"-codec_whitelist", "h264,hevc,av1,libdav1d,libaom-av1,aac", "-threads", "1",
+}
+
 // SourceOptions are the options of InputArgs for opening a file, written for a filter
 // that opens it itself: key=value, with colons between them.
 func SourceOptions() string {

@@ -75,6 +75,13 @@ func New(ctx context.Context, cfg Config) (*Runner, error) {
 	return r, nil
 }
 
+// Nicer returns a runner whose children stand back by this much; see Job.Yield.
+func (r *Runner) Nicer(nice int) *Runner {
+	other := *r
+	other.nice = nice
+	return &other
+}
+
 // Version returns what ffmpeg calls its version, such as "5.1.9-0+deb12u1".
 func (r *Runner) Version() string { return r.version }
 

@@ -33,10 +33,12 @@ type Segments struct {
 	setups  [][]byte // the parameter sets of each decoder configuration; nil if there is one
 	changed int      // the first sample from which on they precede the first sample of each fragment
 	delay   int64    // ticks before the first sample, which no edit list has to express
-	samples []sample
-	sync    []uint32 // numbers, from 1, of the samples that can be decoded alone; nil means all
-	spans   []span
-	list    []Segment
+	// mediaTime is when playback begins on the media's own timeline, as the edit list says.
+	mediaTime int64
+	samples   []sample
+	sync      []uint32 // numbers, from 1, of the samples that can be decoded alone; nil means all
+	spans     []span
+	list      []Segment
 }
 
 // sample is what a segment says about a sample.
@@ -80,7 +82,7 @@ func (s *Segments) advance(m *mark) {
 // newSegments cuts a track. Of one that is still growing, it leaves out the
 // segments that may change.
 func newSegments(t *track, movieScale uint32, growing bool) (*Segments, error) {
-	s := &Segments{Timescale: int64(t.scale), id: 2, video: t.isVideo(), delay: t.edit.delay, sync: t.sync, spans: t.spans}
+	s := &Segments{Timescale: int64(t.scale), id: 2, video: t.isVideo(), delay: t.edit.delay, mediaTime: t.edit.mediaTime, sync: t.sync, spans: t.spans}
 	if s.video {
 		s.id = 1
 	}

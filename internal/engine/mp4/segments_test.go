@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func readIndex(t testing.TB, path string) *Index {
@@ -139,7 +140,15 @@ func checkSegments(t *testing.T, film string, x *Index) {
 	if x.Audio != nil {
 		sounds = []string{film, fragmented(t, film, x.Audio)}
 	}
+	at := []time.Duration{-1, 0, 1900 * time.Millisecond, x.Video.Length() / 2, x.Video.Length() - 1, time.Hour}
+	for _, d := range at {
+		path, _ := writeStill(t, film, x.Video, d)
+		films = append(films, path)
+	}
 	shown, heard := look(t, films, sounds)
+	for i, d := range at {
+		checkStill(t, film, x.Video, d, shown[len(shown)-len(at)+i], shown[0])
+	}
 	if want, got := shown[0], shown[1]; !maps.Equal(got.frames, want.frames) {
 		t.Errorf("the segments show %d frames at %v, the rendition %d at %v", len(got.frames), times(got.packets), len(want.frames), times(want.packets))
 	}
@@ -163,6 +172,44 @@ func checkSegments(t *testing.T, film string, x *Index) {
 		if want, got := heard[0].audio, heard[1].audio; !slices.Equal(got, want) || len(want) == 0 {
 			t.Errorf("the audio of the segments is\n%v, that of the rendition\n%v", got, want)
 		}
+	}
+}
+
+// writeStill writes the film of the frame at a time.
+func writeStill(t *testing.T, film string, s *Segments, at time.Duration) (path string, shown int64) {
+	t.Helper()
+	still, err := s.Still(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "still.mp4")
+	if err := os.WriteFile(path, read(t, open(t, film), still.Parts), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, still.At
+}
+
+// checkStill wants the frame of the rendition that is shown at a time, and no frames that are not needed for it.
+func checkStill(t *testing.T, film string, s *Segments, at time.Duration, got, all content) {
+	t.Helper()
+	_, shown := writeStill(t, film, s, at)
+	want := times(all.packets)[0]
+	for _, pts := range times(all.packets) {
+		if ticks(pts, uint32(s.Timescale)) <= at {
+			want = pts
+		}
+	}
+	if shown != want || got.frames[shown] != all.frames[want] || got.frames[shown] == "" {
+		t.Errorf("at %v the frame of %d is shown, want %d; its picture is %q, want %q", at, shown, want, got.frames[shown], all.frames[want])
+	}
+	keys := 0
+	for _, p := range got.packets {
+		if p.Key {
+			keys++
+		}
+	}
+	if keys != 1 || !got.packets[0].Key {
+		t.Errorf("the frame at %v is decoded from %d keyframes", at, keys)
 	}
 }
 

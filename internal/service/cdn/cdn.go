@@ -29,6 +29,8 @@ const (
 	VideoPrivate      Reason = "video_private" // it was public
 	ResolutionDeleted Reason = "resolution_deleted"
 	CaptionsRemoved   Reason = "captions_removed" // deleted, or replaced: then the new ones have another name
+	PosterChanged     Reason = "poster_changed"   // another picture has the same address
+	PosterRemoved     Reason = "poster_removed"
 )
 
 // Recorder records purges. A nil *Recorder records nothing: no purge URL is configured.
@@ -79,6 +81,11 @@ func (r *Recorder) Resolution(ctx context.Context, tx *store.Tx, of video.ID, id
 // File records that a file which a video listed was removed, with the playlists that name it.
 func (r *Recorder) File(ctx context.Context, tx *store.Tx, v video.Video, why Reason, name string) error {
 	return r.record(ctx, tx, v, why, append(listedFiles(name), stream.MasterFile, stream.ManifestFile))
+}
+
+// Poster records that the poster of a video is another picture. Call it when the storage has the new one.
+func (r *Recorder) Poster(ctx context.Context, tx *store.Tx, v video.Video) error {
+	return r.record(ctx, tx, v, PosterChanged, []string{video.PosterFile})
 }
 
 // sharedFiles are the files of a stream that belong to no single resolution. The audio is read

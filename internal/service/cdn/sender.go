@@ -84,8 +84,10 @@ func (s *Sender) Handle(ctx context.Context, t queue.Task) error {
 		return err
 	}
 	age := s.now().Sub(p.createdAt)
-	if there, err := s.anyLeft(ctx, p); (err != nil || there) && age < maxPresent {
-		return queue.RetryAfter(presentPause, errAgain)
+	if p.reason != PosterChanged { // nothing of it goes
+		if there, err := s.anyLeft(ctx, p); (err != nil || there) && age < maxPresent {
+			return queue.RetryAfter(presentPause, errAgain)
+		}
 	}
 	err = s.send(ctx, p)
 	switch {

@@ -22,7 +22,8 @@ type NewFile struct {
 
 // PublishFiles finishes a task whose result are files of the video itself: it makes them visible and
 // lists them, in the transaction that finishes the task's step. What PublishRendition says of
-// deletions holds for them, too. v is the video as it was when the task began.
+// deletions holds for them, too. v is the video as it was when the task began. Files of the automatic poster do not
+// replace one that a client has chosen.
 func (t *Tasks) PublishFiles(ctx context.Context, task queue.Task, v video.Video, files []NewFile) error {
 	return t.publishFiles(ctx, task, v, files, func(video.Video, video.File) bool { return true })
 }
@@ -47,8 +48,9 @@ func (t *Tasks) publishFiles(ctx context.Context, task queue.Task, v video.Video
 	return t.finish(ctx, task, result{folder: v.Folder(), record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
 		listed := slices.DeleteFunc(slices.Clone(listed), func(f video.File) bool { return !wanted(v, f) })
 		err := tx.KeepAliveWhile(ctx, func(ctx context.Context) error {
-			for _, f := range listed {
-				if err := c.publish(ctx, objects.StagedFile(v.Folder(), f.Name), objects.Playback(v, f.Name)); err != nil {
+			for i, f := range listed {
+				listed[i] = placed(v, f)
+				if err := c.publish(ctx, objects.StagedFile(v.Folder(), f.Name), objects.Playback(v, listed[i].Name)); err != nil {
 					return fmt.Errorf("publish %s: %w", f.Name, err)
 				}
 			}
@@ -59,6 +61,14 @@ func (t *Tasks) publishFiles(ctx context.Context, task queue.Task, v video.Video
 		}
 		return tx.SetFindings(ctx, v.ID, store.Findings{Files: v.WithFiles(listed...)})
 	}})
+}
+
+// placed returns a file as it is listed: a file of the automatic poster is kept beside a chosen one.
+func placed(v video.Video, f video.File) video.File {
+	if f.Kind == video.PosterKind && v.PosterIsChosen() {
+		f.Name, f.Kind = video.KeptPoster(f.Name), video.KeptPosterKind
+	}
+	return f
 }
 
 // stageFiles stores files where they wait for the transaction that publishes them, and prepares

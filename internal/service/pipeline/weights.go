@@ -57,7 +57,7 @@ func isClip(p *video.Plan) bool { return len(p.Chunks) == 1 && p.Duration <= cli
 
 // wantsPoster reports whether a pass has to make the poster: an earlier one may have done so.
 func wantsPoster(v video.Video) bool {
-	_, made := v.File(video.PosterFile)
+	_, made := v.AutomaticPoster()
 	return v.Plan.Poster != nil && !made
 }
 

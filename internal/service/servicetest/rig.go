@@ -101,7 +101,7 @@ func (r *Rig) wire(wrap func(*disk.Store) blob.Store, options []func(*Config)) {
 	r.Blobs, err = disk.Open(r.Dir, disk.Options{})
 	r.Must(err)
 	r.Services, err = Wire(r.T.Context(), c, Parts{
-		Store: r.Store, Queue: r.Queue, Blobs: wrap(r.Blobs), Now: r.Now,
+		Store: r.Store, Queue: r.Queue, Blobs: wrap(r.Blobs), Now: r.Now, Stills: c.Stills, PicturesDir: filepath.Join(r.T.TempDir(), "pictures"),
 		Hook: func(p failpoint.Point) {
 			if r.OnPoint != nil {
 				r.OnPoint(p)

@@ -14,6 +14,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/probe"
+	"github.com/spool-video/spool/internal/engine/still"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
@@ -21,6 +22,7 @@ import (
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/janitor"
+	"github.com/spool-video/spool/internal/service/pictures"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/tenants"
@@ -44,6 +46,7 @@ type Config struct {
 	ImportTiming   imports.Timing
 	OutboundAllow  []string
 	PurgeClock     func() time.Time // nil: there is no CDN
+	Stills         *still.Maker     // nil: no pictures are made
 }
 
 // finished ignores that a video became ready or failed.
@@ -59,7 +62,9 @@ type Parts struct {
 	ImportEnded   func(imports.Outcome) // nil: the same
 	Now           func() time.Time      // nil: the clock of the database
 	Hook          failpoint.Hook
-	Release       func() bool // releases disk space for deletions; nil: there is none
+	Release       func() bool  // releases disk space for deletions; nil: there is none
+	Stills        *still.Maker // nil: no pictures are made
+	PicturesDir   string       // where they are
 }
 
 // Services are all services. Tests call the methods of the embedded ones directly.
@@ -74,6 +79,7 @@ type Services struct {
 
 	Keys     *auth.Keys
 	Captions *captions.Service
+	Pictures *pictures.Service
 	Signing  *auth.SigningKeys
 	Reserve  *diskspace.Reserve
 	Passes   *pipeline.Passes
@@ -142,6 +148,12 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	s.Purges = purges
 	s.Captions = captions.New(p.Store, p.Blobs, purges, func() error { return s.Reserve.Check(captions.MaxSize) })
 	s.Visibility = visibility.New(p.Store, p.Blobs, purges, now, p.Hook)
+	s.Pictures, err = pictures.New(pictures.Parts{
+		Store: p.Store, Blobs: p.Blobs, Player: s.Player, Purges: purges, Space: s.Reserve.Check, Maker: p.Stills, Dir: p.PicturesDir,
+	})
+	if err != nil {
+		return nil, err
+	}
 	s.Tenants = tenants.New(p.Store, now)
 	s.Tokens = auth.NewTokens(s.Signing, p.Store)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)

@@ -18,7 +18,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/spool-video/spool/internal/limit"
-	"github.com/spool-video/spool/internal/web/problem"
 )
 
 // Config holds the settings.
@@ -66,11 +65,11 @@ func New(services Services, config Config) *API {
 		subscribers: newSubscribers(services.Catalog.States, services.Keys.Valid, config.Log),
 	}
 	a.subscribers.tokens = services.Tokens
-	t := &table{mux: http.NewServeMux(), doc: newDescription()}
+	t := newTable()
 	for _, g := range a.groups() {
 		g.register(t)
 	}
-	a.routes = problem.Mux(t.mux)
+	a.routes = t.handler()
 	nameEnums(t.doc)
 	a.spec = sync.OnceValues(func() ([]byte, error) { return writeSpec(t.doc) }) // when somebody asks: few do
 	return a

@@ -79,10 +79,10 @@ func TestErrorsOfHandlersReachTheClient(t *testing.T) {
 	}
 	r := newRig(t, Config{})
 	var failure error
-	routes := &table{mux: http.NewServeMux(), doc: newDescription()}
+	routes := newTable()
 	add(routes, operation{id: "get", route: "GET /api/video/{id}", status: 200}, func(context.Context, *call) (*nothing, error) { return nil, failure })
 	addWithBody(routes, operation{id: "edit", route: "PATCH /api/video/{id}", status: 200}, func(context.Context, *call, *videoEdit) (*nothing, error) { return nil, failure })
-	r.api.routes = routes.mux
+	r.api.routes = routes.handler()
 	for _, tt := range tests {
 		failure = fmt.Errorf("doing it: %w", tt.err)
 		for _, method := range []string{"GET", "PATCH"} {

@@ -86,6 +86,9 @@ func overlap(a, b string) bool {
 		if !anyA && !anyB && as[i] != bs[i] {
 			return false
 		}
+		if anyA != anyB && (as[i] == "{id}" || bs[i] == "{id}") {
+			return false // an id is a UUID, and no word of a path
+		}
 		wider, narrower = wider || anyA && !anyB, narrower || anyB && !anyA
 	}
 	return wider == narrower

@@ -44,7 +44,28 @@ func (op *operation) isChange() bool { return strings.HasPrefix(op.route, http.M
 // table is the route table, and the description of its operations.
 type table struct {
 	mux *http.ServeMux
-	doc *huma.OpenAPI
+	// resolutions has the routes below resolutionPath. In one mux, /api/video/{id}/chapters and
+	// /api/video/resolution/{id} would conflict, although "resolution" is no id.
+	resolutions *http.ServeMux
+	doc         *huma.OpenAPI
+}
+
+const resolutionPath = "/api/video/resolution/"
+
+func newTable() *table {
+	return &table{mux: http.NewServeMux(), resolutions: http.NewServeMux(), doc: newDescription()}
+}
+
+// handler serves the routes.
+func (t *table) handler() http.Handler {
+	all, resolutions := problem.Mux(t.mux), problem.Mux(t.resolutions)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, resolutionPath) {
+			resolutions.ServeHTTP(w, r)
+			return
+		}
+		all.ServeHTTP(w, r)
+	})
 }
 
 // nothing is the answer of an operation that answers with a status alone.
@@ -82,7 +103,11 @@ func answer[O any](out *O, err error) (any, error) {
 // add adds an operation to the routes and to the description.
 func (t *table) add(op *operation, body, answer reflect.Type, handle func(context.Context, *call) (any, error)) {
 	t.describe(op, body, answer)
-	t.mux.HandleFunc(op.route, func(_ http.ResponseWriter, r *http.Request) {
+	mux := t.mux
+	if strings.Contains(op.route, " "+resolutionPath) {
+		mux = t.resolutions
+	}
+	mux.HandleFunc(op.route, func(_ http.ResponseWriter, r *http.Request) {
 		c := r.Context().Value(callKey{}).(*call) // every route is behind authenticated
 		c.request, c.status = r, op.status
 		// Scopes are checked first, so a key that lacks one costs the server nothing more.

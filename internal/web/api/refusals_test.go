@@ -64,6 +64,7 @@ var bodyOperations = []bodyOperation{
 		{"tags", `{"add":["a"],"remove":["b"]}`, []string{`{"add":["",1],"remove":[" "]}`, `{"add":null,"remove":[]}`, `{"add":"a"}`}},
 		{"expiresAt", `null`, timeSamples},
 	}},
+	{"putPoster", "PUT", "/api/video/{id}/poster", []field{{"timeSeconds", `1.5`, nil}}},
 	{"addResolution", "POST", "/api/video/{id}/resolutions", []field{{"resolution", `"144p"`, []string{`"720p"`, `"720P"`, `"9p"`}}}},
 	{"createKey", "POST", "/api/key", []field{
 		{"name", `"site"`, nil},
@@ -336,7 +337,7 @@ func (r *rig) refusable() map[string]string {
 	var hook struct{ ID string }
 	r.Must(json.Unmarshal(w.Body.Bytes(), &hook))
 	return map[string]string{
-		"completeUpload": id, "createToken": id, "editVideo": id, "addResolution": string(r.Ready(servicetest.Plan("720p", "240p")).ID), "updateWebhook": hook.ID, "reportDelivery": testID,
+		"completeUpload": id, "createToken": id, "putPoster": id, "editVideo": id, "addResolution": string(r.Ready(servicetest.Plan("720p", "240p")).ID), "updateWebhook": hook.ID, "reportDelivery": testID,
 	}
 }
 

@@ -1,15 +1,22 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
+	"image"
+	"image/png"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/outbound"
+	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/engine/sandbox"
+	"github.com/spool-video/spool/internal/engine/still"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/service/system"
@@ -43,7 +50,7 @@ func newRig(t *testing.T, c Config, options ...func(*servicetest.Config)) *rig {
 	disk := func() (system.Disk, error) { return system.Disk{Free: 1 << 30, Size: 1 << 40}, nil }
 	r.api = New(Services{
 		Keys: r.Keys, Catalog: r.Catalog, Uploads: r.Uploads, Deleter: r.Deleter, Tenants: r.Tenants, Webhooks: r.webhooks,
-		Tokens: r.Tokens, Captions: r.Captions, Player: r.Player, System: system.New("1.2.3", r.Store, r.Queue, disk),
+		Tokens: r.Tokens, Captions: r.Captions, Pictures: r.Pictures, Player: r.Player, System: system.New("1.2.3", r.Store, r.Queue, disk),
 	}, c)
 	mux := http.NewServeMux()
 	r.api.Register(mux)
@@ -166,6 +173,28 @@ func faultWords(p problem.Problem) (words []string) {
 	return words
 }
 
+// stills makes real pictures.
+var stills = sync.OnceValue(func() *still.Maker {
+	box, err := sandbox.Open(sandbox.On, slog.New(slog.DiscardHandler))
+	if err != nil {
+		panic(err)
+	}
+	run, err := ffmpeg.New(context.Background(), ffmpeg.Config{Sandbox: box})
+	if err != nil {
+		panic(err)
+	}
+	return still.NewMaker(run)
+})
+
+// tinyPNG is a picture of 2 × 2 pixels.
+var tinyPNG = func() string {
+	var b strings.Builder
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
+		panic(err)
+	}
+	return b.String()
+}()
+
 // scene is one of everything that operations are for.
 type scene struct {
 	*rig
@@ -175,7 +204,7 @@ type scene struct {
 // newScene returns a scene. Its public video has captions, and its webhook an event that was fetched.
 func newScene(t *testing.T, c Config) *scene {
 	t.Helper()
-	r := newRig(t, c, func(c *servicetest.Config) { c.MaxImports = 1 })
+	r := newRig(t, c, func(c *servicetest.Config) { c.MaxImports, c.Stills = 1, stills() })
 	public := r.Ready(servicetest.Plan("720p", "240p"))
 	private := r.Processing(video.Draft{Filename: "film.mp4", Thumbnails: []float64{1}, Metadata: json.RawMessage(`{"a":1}`)})
 	failed := r.Create(video.Draft{}).Video
@@ -247,6 +276,8 @@ var everyOperation = []struct {
 	{"put captions", "PUT", "/api/video/{public}/captions/de", "WEBVTT\n\n00:00.000 --> 00:01.000\nHallo\n", "/api/video/{id}/captions/{language}", 201},
 	{"replace captions", "PUT", "/api/video/{public}/captions/de", "WEBVTT\n\n00:00.000 --> 00:01.000\nWelt\n", "/api/video/{id}/captions/{language}", 200},
 	{"delete captions", "DELETE", "/api/video/{public}/captions/en", "", "/api/video/{id}/captions/{language}", 200},
+	{"put poster", "PUT", "/api/video/{public}/poster", tinyPNG, "/api/video/{id}/poster", 200},
+	{"delete poster", "DELETE", "/api/video/{public}/poster", "", "/api/video/{id}/poster", 200},
 	{"usage", "GET", "/api/usage", "", "/api/usage", 200},
 	{"tenants", "GET", "/api/tenant", "", "/api/tenant", 200},
 	{"system", "GET", "/api/system", "", "/api/system", 200},

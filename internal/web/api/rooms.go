@@ -5,6 +5,7 @@ import (
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/janitor"
+	"github.com/spool-video/spool/internal/service/pictures"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
@@ -29,6 +30,7 @@ type Services struct {
 	Captions *captions.Service
 	System   *system.Service
 	Player   *playback.Player
+	Pictures *pictures.Service
 
 	Visibility *visibility.Service
 }
@@ -50,6 +52,7 @@ func (a *API) groups() []group {
 		resolutionRoutes{s.Catalog, s.Deleter},
 		captionRoutes{s.Captions, s.Catalog},
 		originalRoutes{s.Player},
+		posterRoutes{s.Pictures, s.Catalog},
 		tenantRoutes{s.Tenants},
 		systemRoutes{s.System},
 		webhookRoutes{s.Webhooks},

@@ -11,12 +11,13 @@ import { Metadata } from "./details.js";
 import { Resolutions, Stills } from "./files.js";
 import { Original } from "./original.js";
 import { Facts, Making, Removal } from "./overview.js";
+import { Poster } from "./poster.js";
 import { Report } from "./report.js";
 import { Addresses, WatchLink } from "./share.js";
 import { Sound } from "./sound.js";
 
 const rooms = [
-  ["Overview", Making, Facts, Metadata, Removal],
+  ["Overview", Making, Facts, Poster, Metadata, Removal],
   ["Share", WatchLink, Addresses, Access],
   ["Text", Captions],
   ["Sound", Sound],
