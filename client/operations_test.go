@@ -40,6 +40,12 @@ func TestRequests(t *testing.T) {
 			_, err := c.Token(ctx, "v1", time.Hour)
 			return err
 		},
+		`POST /api/video/v1/share {"label":"a","download":true}`: func(ctx context.Context, c *Client) error {
+			_, err := c.CreateShare(ctx, "v1", NewShare{Label: "a", Download: true})
+			return err
+		},
+		`GET /api/video/v1/share `:       func(ctx context.Context, c *Client) error { _, err := c.Shares(ctx, "v1"); return err },
+		`DELETE /api/video/v1/share/s1 `: func(ctx context.Context, c *Client) error { return c.DeleteShare(ctx, "v1", "s1") },
 		`POST /api/video/v1/original {"expiresIn":3600}`: func(ctx context.Context, c *Client) error {
 			_, err := c.Original(ctx, "v1", time.Hour)
 			return err

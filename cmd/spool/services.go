@@ -18,6 +18,7 @@ import (
 	"github.com/spool-video/spool/internal/service/pictures"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -42,6 +43,7 @@ type services struct {
 	captions    *captions.Service
 	pictures    *pictures.Service // nil in a worker
 	catalog     *catalog.Catalog
+	shares      *share.Service
 	cleaner     *janitor.Cleaner
 	deleter     *janitor.Deleter
 	visibility  *visibility.Service
@@ -84,6 +86,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs, Resolutions: c.defaultResolutions()}, catalog.Parts{
 		Store: p.store, Keys: p.signing, Uploads: p.uploads, Imports: p.imports, Passes: passes, Now: now, Space: p.createSpace(c),
 	})
+	p.shares = share.New(p.store, p.signing, p.catalog, now)
 	if err := p.buildPurges(c, log, m); err != nil {
 		return err
 	}
@@ -117,7 +120,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 func (p *parts) forAPI() api.Services {
 	return api.Services{
 		Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks,
-		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, Pictures: p.pictures, System: p.system, Player: p.player, Visibility: p.visibility,
+		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, Pictures: p.pictures, System: p.system, Player: p.player, Shares: p.shares, Visibility: p.visibility,
 	}
 }
 

@@ -33,6 +33,19 @@ func (r *Rates[K]) Allow(principal K, n int) bool {
 	return r.limiter(principal).AllowN(r.now(), n)
 }
 
+// Reserve takes a token of a principal. It reports false if none is left. giveBack returns it, for what turned out not
+// to count.
+func (r *Rates[K]) Reserve(principal K) (giveBack func(), ok bool) {
+	now := r.now()
+	taken := r.limiter(principal).ReserveN(now, 1)
+	giveBack = func() { taken.CancelAt(now) } // at its own time: a later one would be too late to cancel
+	if !taken.OK() || taken.DelayFrom(now) > 0 {
+		giveBack()
+		return nil, false
+	}
+	return giveBack, true
+}
+
 // Left returns how many tokens a principal has left.
 func (r *Rates[K]) Left(principal K) float64 {
 	return max(r.limiter(principal).TokensAt(r.now()), 0)

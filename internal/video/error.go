@@ -14,6 +14,7 @@ const (
 	Unauthenticated     Kind = "unauthenticated"
 	Forbidden           Kind = "forbidden"
 	NotFound            Kind = "not_found"
+	Gone                Kind = "gone"        // it was there
 	NotAllowed          Kind = "not_allowed" // the method, on this path
 	Conflict            Kind = "conflict"
 	Locked              Kind = "locked" // another request is using it

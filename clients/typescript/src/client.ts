@@ -1,6 +1,6 @@
 import { type Call, type Connection, Http, randomKey, segment } from "./http.js";
 import type {
-  Caption, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewVideo, Original, Pictures, Report, ResolutionName, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
+  Caption, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewShare, NewVideo, Original, Pictures, Report, ResolutionName, Share, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
   VideoPatch, VideoState,
 } from "./types.js";
 import { type UploadOptions, uploadFile } from "./upload.js";
@@ -154,6 +154,20 @@ export class Spool {
   /** The file that was uploaded: a URL that works without a key for so many seconds, an hour unless you say. */
   original(id: string, expiresIn = 3600, call: Call = {}): Promise<Original> {
     return this.#video("POST", id, "/original", { ...call, json: { expiresIn } });
+  }
+
+  /** Makes a page on which people watch a video without a key, also a private one. */
+  createShare(id: string, share: NewShare = {}, call: Call = {}): Promise<Share> {
+    return this.#video("POST", id, "/share", { ...call, json: share });
+  }
+
+  /** The shares of a video, newest first. */
+  async shares(id: string, call: Call = {}): Promise<Share[]> {
+    return (await this.#video<{ shares: Share[] }>("GET", id, "/share", call)).shares;
+  }
+
+  deleteShare(id: string, shareId: string, call: Call = {}): Promise<void> {
+    return this.#video("DELETE", id, `/share/${segment(shareId)}`, call);
   }
 
   /** Tries again to fetch the file of a video that was created with sourceUrl. */

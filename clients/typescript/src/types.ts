@@ -150,6 +150,27 @@ export interface Caption {
   url?: string;
 }
 
+export interface NewShare {
+  /** For you; visitors do not see it. */
+  label?: string;
+  /** Absent: never. */
+  expiresAt?: string;
+  password?: string;
+  /** The page offers the largest file. */
+  download?: boolean;
+}
+
+export interface Share {
+  id: string;
+  /** A secret: it opens the video. */
+  url: string;
+  label: string;
+  createdAt: string;
+  expiresAt: string | null;
+  hasPassword: boolean;
+  download: boolean;
+}
+
 export interface Original {
   url: string;
   expiresAt: string;

@@ -57,6 +57,16 @@ having("post", "/api/video/{id}/token", "a token follows one video without the k
   assert.equal((await ready).status, "ready");
 });
 
+having("post", "/api/video/{id}/share", "a video is shared", async () => {
+  const { id } = await spool.create(draft);
+  const made = await spool.createShare(id, { label: "Press", password: "hush" });
+  assert.deepEqual([made.label, made.hasPassword, made.expiresAt], ["Press", true, null]);
+  assert.equal((await fetch(made.url)).status, 200);
+  assert.deepEqual((await spool.shares(id)).map((s) => s.id), [made.id]);
+  await spool.deleteShare(id, made.id);
+  assert.equal((await fetch(made.url)).status, 404);
+});
+
 having("post", "/api/video/{id}/original", "the uploaded file can be downloaded", async () => {
   const video = await spool.create(draft), file = await server.clip("original.mp4");
   assert.equal(await code(spool.original(video.id)), "upload_incomplete");

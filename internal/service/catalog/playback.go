@@ -110,6 +110,16 @@ func (c *Catalog) Embed(ctx context.Context, token string, id video.ID, base str
 	return PlaybackInfo{State: s, URLs: playback.SignedURLs(v, c.base(base), c.keys, sign.Expiry(token))}, err
 }
 
+// Shared returns a video for the visitor of a share. Its addresses end with the share.
+func (c *Catalog) Shared(ctx context.Context, id video.ID, share string, expires time.Time, base string) (PlaybackInfo, error) {
+	v, err := c.findVisible(ctx, id)
+	if err != nil {
+		return PlaybackInfo{}, err
+	}
+	s, err := c.stateOf(ctx, v)
+	return PlaybackInfo{State: s, URLs: playback.SharedURLs(v, c.base(base), c.keys, expires, share)}, err
+}
+
 // findVisible returns a video of any tenant that is not marked deleted.
 func (c *Catalog) findVisible(ctx context.Context, id video.ID) (video.Video, error) {
 	v, err := c.store.Video(ctx, id)

@@ -43,6 +43,7 @@ type Player struct {
 	documents *cache.Cache[documentID, []byte]
 	encoding  *growingCaches                // videos that are played while they are encoded
 	seen      *cache.Cache[string, seenKey] // whether pictures of other formats exist
+	shares    *cache.Cache[string, seenShare]
 }
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.
@@ -57,6 +58,7 @@ func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now fun
 		documents: cache.New[documentID, []byte](documentCacheSize),
 		encoding:  newGrowingCaches(),
 		seen:      cache.New[string, seenKey](seenCacheSize),
+		shares:    cache.New[string, seenShare](sharesSize),
 	}
 	if redirect {
 		p.redirect = blobs.Capabilities().Presign
@@ -73,7 +75,12 @@ type Access struct {
 // place checks the signed part of an address, if it has one, and returns where its file lies.
 func (p *Player) place(ctx context.Context, a Access, file string) (place, error) {
 	at := place{area: objects.Public, video: a.Video}
-	if a.Token != "" {
+	if share, token, ok := cutShare(a.Token); ok {
+		var err error
+		if at.area, err = p.sharedArea(ctx, a, share, token, file); err != nil {
+			return at, err
+		}
+	} else if a.Token != "" {
 		at.area = objects.Private
 		purpose, subject := signedFor(a.Video, file)
 		if err := p.keys.Verify(ctx, purpose, subject, a.Token); err != nil {
@@ -100,9 +107,9 @@ const (
 
 // Redirect returns where the storage itself serves a file, for GET only. It is "" where the storage
 // does not serve it, and Open does. With download, a browser is told to save the file; see Disposition.
-// The address does not outlive a signed one that leads to it.
+// The address does not outlive a signed one that leads to it. The addresses of shares lead nowhere: they may end any moment.
 func (p *Player) Redirect(ctx context.Context, a Access, file string, download bool) (string, error) {
-	if p.redirect == nil || servedHere(file) {
+	if _, _, shared := cutShare(a.Token); p.redirect == nil || shared || servedHere(file) {
 		return "", nil
 	}
 	at, err := p.place(ctx, a, file)

@@ -25,6 +25,7 @@ import (
 	"github.com/spool-video/spool/internal/service/pictures"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/visibility"
@@ -87,6 +88,7 @@ type Services struct {
 	Imports  *imports.Service
 	Leases   *uploads.Leases
 	Catalog  *catalog.Catalog
+	Shares   *share.Service
 	Tenants  *tenants.Service
 	Tokens   *auth.Tokens
 	Marker   *janitor.Marker
@@ -141,6 +143,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 		Store: p.Store, Keys: s.Signing, Uploads: s.Uploads, Imports: s.Imports, Passes: s.Passes, Now: now,
 		Space: func(context.Context) error { return s.Reserve.Check(0) },
 	})
+	s.Shares = share.New(p.Store, s.Signing, s.Catalog, now)
 	var purges *cdn.Recorder
 	if c.PurgeClock != nil {
 		purges = cdn.NewRecorder(p.Queue, c.PurgeClock)

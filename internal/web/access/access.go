@@ -90,7 +90,7 @@ func contentOf(route, urlPath string) (metrics.Content, bool) {
 	case strings.HasPrefix(route, "/api/"):
 		return metrics.Answer, true
 	case isPartOfPage(route), slices.Contains([]string{"/{$}", "/docs", "/openapi.json", "/oembed"}, route),
-		strings.HasPrefix(route, "/watch/"), strings.HasPrefix(route, "/embed/"):
+		strings.HasPrefix(route, "/watch/"), strings.HasPrefix(route, "/embed/"), strings.HasPrefix(route, "/share/"):
 		return metrics.Page, true
 	}
 	return "", false

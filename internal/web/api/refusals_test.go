@@ -56,6 +56,12 @@ var bodyOperations = []bodyOperation{
 	}},
 	{"completeUpload", "POST", "/api/video/{id}/complete-upload", []field{{"checksum", `"md5"`, nil}}},
 	{"createToken", "POST", "/api/video/{id}/token", []field{{"expiresIn", `60`, []string{`86400`, `86401`, `"60"`}}}},
+	{"createShare", "POST", "/api/video/{id}/share", []field{
+		{"label", `"Press"`, []string{`"a\\u0000b"`}},
+		{"expiresAt", `"2099-01-01T00:00:00Z"`, []string{`"2001-01-01T00:00:00Z"`, `"tomorrow"`, `1`}},
+		{"password", `"hush"`, []string{`"a\\nb"`}},
+		{"download", `true`, []string{`"true"`}},
+	}},
 	{"createOriginal", "POST", "/api/video/{id}/original", []field{{"expiresIn", `60`, []string{`31536000`, `31536001`, `"60"`}}}},
 	{"editVideo", "PATCH", "/api/video/{id}", []field{{"title", `"Another"`, nil}, {"customMetadata", `{"b":2}`, nil}, {"tags", `["a"]`, tagSamples}, {"expiresAt", `null`, timeSamples},
 		{"isPublic", `true`, []string{`"true"`}}}},

@@ -50,7 +50,7 @@ func newRig(t *testing.T, c Config, options ...func(*servicetest.Config)) *rig {
 	disk := func() (system.Disk, error) { return system.Disk{Free: 1 << 30, Size: 1 << 40}, nil }
 	r.api = New(Services{
 		Keys: r.Keys, Catalog: r.Catalog, Uploads: r.Uploads, Deleter: r.Deleter, Tenants: r.Tenants, Webhooks: r.webhooks,
-		Tokens: r.Tokens, Captions: r.Captions, Pictures: r.Pictures, Player: r.Player, System: system.New("1.2.3", r.Store, r.Queue, disk),
+		Tokens: r.Tokens, Captions: r.Captions, Pictures: r.Pictures, Player: r.Player, Shares: r.Shares, System: system.New("1.2.3", r.Store, r.Queue, disk),
 	}, c)
 	mux := http.NewServeMux()
 	r.api.Register(mux)
@@ -223,6 +223,7 @@ func newScene(t *testing.T, c Config) *scene {
 		"{resolution}": string(public.Resolutions[1].ID),
 	}}
 	s.make("{imported}", "id", "POST", "/api/video", `{"filename":"a.mp4","resolutions":["720p"],"isPublic":true,"sourceUrl":"https://1.1.1.1/a.mp4"}`)
+	s.make("{share}", "id", "POST", "/api/video/"+string(private.ID)+"/share", "{}")
 	s.make("{key}", "id", "POST", "/api/key", `{"name":"site"}`)
 	s.make("{webhook}", "id", "POST", "/api/webhook", `{"pull":true}`)
 	s.ask("POST", s.fill("/api/webhook/{webhook}/test"), "")
@@ -271,6 +272,9 @@ var everyOperation = []struct {
 	{"edit many", "PATCH", "/api/video", `{"ids":["{failed}","{public}"],"tags":{"add":["a"]}}`, "/api/video", 200},
 	{"token", "POST", "/api/video/{failed}/token", `{"expiresIn":60}`, "/api/video/{id}/token", 201},
 	{"original", "POST", "/api/video/{private}/original", `{"expiresIn":60}`, "/api/video/{id}/original", 200},
+	{"share", "POST", "/api/video/{private}/share", `{"label":"Press","expiresAt":"2099-01-01T00:00:00Z"}`, "/api/video/{id}/share", 201},
+	{"list shares", "GET", "/api/video/{private}/share", "", "/api/video/{id}/share", 200},
+	{"delete share", "DELETE", "/api/video/{private}/share/{share}", "", "/api/video/{id}/share/{shareId}", 200},
 	{"add resolution", "POST", "/api/video/{public}/resolutions", `{"resolution":"144p"}`, "/api/video/{id}/resolutions", 201},
 	{"retry resolution", "POST", "/api/video/resolution/{resolution}/retry", "", "/api/video/resolution/{id}/retry", 200},
 	{"put captions", "PUT", "/api/video/{public}/captions/de", "WEBVTT\n\n00:00.000 --> 00:01.000\nHallo\n", "/api/video/{id}/captions/{language}", 201},

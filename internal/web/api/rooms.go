@@ -7,6 +7,7 @@ import (
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pictures"
 	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -30,6 +31,7 @@ type Services struct {
 	Captions *captions.Service
 	System   *system.Service
 	Player   *playback.Player
+	Shares   *share.Service
 	Pictures *pictures.Service
 
 	Visibility *visibility.Service
@@ -52,6 +54,7 @@ func (a *API) groups() []group {
 		resolutionRoutes{s.Catalog, s.Deleter},
 		captionRoutes{s.Captions, s.Catalog},
 		originalRoutes{s.Player},
+		shareRoutes{s.Shares},
 		posterRoutes{s.Pictures, s.Catalog},
 		tenantRoutes{s.Tenants},
 		systemRoutes{s.System},

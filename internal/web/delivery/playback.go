@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
@@ -43,7 +42,7 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 	allowPlayers(w.Header())
 	token := r.PathValue("token")
-	d.serveFile(w, r, playback.Access{Video: SignedID(r), Token: token}, caching{who: "private", validFor: sign.Expiry(token).Sub(d.config.Now())})
+	d.serveFile(w, r, playback.Access{Video: SignedID(r), Token: token}, caching{who: "private", validFor: playback.ValidFor(token, d.config.Now())})
 }
 
 // isReplaced reports whether a client asks for the rest of a file (If-Range) that is another one now. It has to get all of

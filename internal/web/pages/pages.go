@@ -1,6 +1,6 @@
 // Package pages serves the pages that people without an API key see: /watch/{id} with a public video,
-// /embed/… with the player alone, for frames in other sites, and /oembed, which tells other sites how
-// to show it.
+// /embed/… with the player alone, for frames in other sites, /share/… with a video that a publisher shares, and /oembed,
+// which tells other sites how to show it.
 //
 // Pages are made on the server with html/template, so that a link shows its title and picture where it
 // is pasted, and every title is escaped. A video that is not playable yet has a page too: its script
@@ -23,6 +23,7 @@ import (
 
 	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/web/assets"
 	"github.com/spool-video/spool/internal/web/player"
 )
@@ -45,6 +46,7 @@ type Config struct {
 type pages struct {
 	Config
 	catalog   *catalog.Catalog
+	shares    *share.Service
 	rates     *limit.Rates[netip.Prefix]
 	templates *template.Template
 	player    *assets.Files
@@ -53,8 +55,8 @@ type pages struct {
 }
 
 // Register adds the pages, their files and the player's to mux.
-func Register(mux *http.ServeMux, c *catalog.Catalog, config Config) error {
-	p := &pages{Config: config, catalog: c, rates: limit.NewRates[netip.Prefix](perSecond, burst, time.Now)}
+func Register(mux *http.ServeMux, c *catalog.Catalog, shares *share.Service, config Config) error {
+	p := &pages{Config: config, catalog: c, shares: shares, rates: limit.NewRates[netip.Prefix](perSecond, burst, time.Now)}
 	var err error
 	if p.policy, err = policyFor(config.Origins); err != nil {
 		return err
@@ -77,6 +79,9 @@ func Register(mux *http.ServeMux, c *catalog.Catalog, config Config) error {
 	mux.HandleFunc("GET /watch/{id}", p.limited(p.watch))
 	mux.HandleFunc("GET /embed/{id}", p.limited(p.embedPublic))
 	mux.HandleFunc("GET /embed/{token}/{id}", p.limited(p.embedPrivate))
+	mux.HandleFunc("GET /share/{secret}", p.limited(p.sharePage))
+	mux.HandleFunc("POST /share/{secret}", p.limited(p.unlock))
+	mux.HandleFunc("GET /share/{secret}/download", p.limited(p.shareDownload))
 	mux.HandleFunc("GET /oembed", p.oembed)
 	return nil
 }

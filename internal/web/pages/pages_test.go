@@ -60,7 +60,7 @@ type site struct {
 func serve(t *testing.T, v video.Video) site {
 	t.Helper()
 	s := site{servicetest.New(t), http.NewServeMux()}
-	s.Must(Register(s.ServeMux, s.Catalog, Config{
+	s.Must(Register(s.ServeMux, s.Catalog, s.Shares, Config{
 		Origins: []string{base, "https://bucket.example.com"},
 		Base:    func(*http.Request) (string, error) { return base, nil },
 		Client:  func(*http.Request) netip.Prefix { return netip.MustParsePrefix("192.0.2.1/32") },

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/video"
@@ -84,6 +85,9 @@ type pageKind struct {
 	root      string // the relative URL of /
 	ancestors string // who may show it in a frame
 	cache     string
+	form      bool          // has one
+	renew     time.Duration // when its script asks for other addresses; 0: they live long enough
+	share     *sharePage    // nil: another page
 }
 
 // servePage answers with a page, or with the state of its video.
@@ -100,8 +104,9 @@ func (p *pages) servePage(w http.ResponseWriter, r *http.Request, info catalog.P
 		pageURLs: p.urls(k.root), State: s, Title: info.Video.Title, Options: parseOptions(r.URL.Query()),
 		Card: cardOf(info, base), ID: string(info.Video.ID),
 		Eager: k.ancestors == noSite, // a site may show many players
+		Renew: int(k.renew / time.Second), Share: k.share,
 	}
-	if info.Video.IsPublic {
+	if info.Video.IsPublic && k.share == nil {
 		w.Header().Set("Link", "<"+page.Card.OEmbed+`>; rel="alternate"; type="application/json+oembed"`)
 	}
 	return p.write(w, r, http.StatusOK, k, page)
@@ -133,6 +138,8 @@ type pageData struct {
 	Title   string
 	ID      string
 	Eager   bool // loads the beginning before anybody presses play
+	Renew   int  // seconds after which the script asks for other addresses; 0: never
+	Share   *sharePage
 }
 
 // write sends a page.
@@ -143,9 +150,13 @@ func (p *pages) write(w http.ResponseWriter, r *http.Request, status int, k page
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", p.policy+k.ancestors)
+	policy, referrer := p.policy, "no-referrer" // the URL of an embed page is a secret
+	if k.form {                                 // without a referrer, browsers would not say where the form comes from
+		policy, referrer = strings.Replace(policy, "form-action 'none'", "form-action 'self'", 1), "same-origin"
+	}
+	h.Set("Content-Security-Policy", policy+k.ancestors)
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer") // the URL of an embed page is a secret
+	h.Set("Referrer-Policy", referrer)
 	h.Set("Cache-Control", k.cache)
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(status)
@@ -181,10 +192,9 @@ func (p *pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	for name, values := range pr.Headers() {
 		w.Header()[name] = values
 	}
-	root, ancestors := "../", noSite
+	root, ancestors := strings.Repeat("../", strings.Count(r.URL.Path, "/")-1), noSite
 	if strings.HasPrefix(r.URL.Path, "/embed/") {
 		ancestors = anySite
-		root = strings.Repeat("../", strings.Count(r.URL.Path, "/")-1)
 	}
 	data := struct {
 		pageURLs
@@ -205,6 +215,10 @@ func refusalOf(p *problem.Problem) refusal {
 	switch {
 	case p.Code == "url_expired":
 		return refusal{"This link has expired", "Links to private videos work for a limited time. Reload the page that you came from, or ask the person who sent you the link for a new one."}
+	case p.Status == http.StatusGone:
+		return refusal{"This link has expired", "Ask the person who sent it to you for a new one."}
+	case p.Code == "share_not_found":
+		return refusal{"This link does not work", "It was deleted, or is incomplete. Check that you copied all of it, or ask the person who sent it to you."}
 	case p.Status == http.StatusForbidden:
 		return refusal{"This link does not work", "It is incomplete or was changed. Check that you copied all of it, or ask for it again."}
 	case p.Status == http.StatusNotFound:

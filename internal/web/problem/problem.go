@@ -35,6 +35,7 @@ var statuses = map[video.Kind]int{
 	video.Unauthenticated:     http.StatusUnauthorized,
 	video.Forbidden:           http.StatusForbidden,
 	video.NotFound:            http.StatusNotFound,
+	video.Gone:                http.StatusGone,
 	video.NotAllowed:          http.StatusMethodNotAllowed,
 	video.Conflict:            http.StatusConflict,
 	video.Locked:              http.StatusLocked,
@@ -191,7 +192,7 @@ func title(code string) string {
 // redactPath removes the signature of upload, playback and embed URLs from path, so that
 // it can be logged and shown: the full path grants access to the file.
 func redactPath(path string) string {
-	for _, prefix := range []string{"/v/", "/embed/", "/upload/tus/", "/upload/"} {
+	for _, prefix := range []string{"/v/", "/embed/", "/share/", "/upload/tus/", "/upload/"} {
 		rest, ok := strings.CutPrefix(path, prefix)
 		if !ok {
 			continue

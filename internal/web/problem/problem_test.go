@@ -48,7 +48,7 @@ func TestWriteStatusOfEachKind(t *testing.T) {
 	t.Parallel()
 	want := map[video.Kind]int{
 		video.Internal: 500, video.Invalid: 400, video.Unauthenticated: 401, video.Forbidden: 403,
-		video.NotFound: 404, video.NotAllowed: 405, video.Conflict: 409, video.TooLarge: 413,
+		video.NotFound: 404, video.Gone: 410, video.NotAllowed: 405, video.Conflict: 409, video.TooLarge: 413,
 		video.UnsupportedMedia: 415, video.Unprocessable: 422, video.RangeUnsatisfiable: 416, video.PreconditionFailed: 412,
 		video.RateLimited: 429, video.Unavailable: 503, video.InsufficientStorage: 507,
 		"a kind nobody knows": 500,

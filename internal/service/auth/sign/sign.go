@@ -35,6 +35,7 @@ const (
 	Sprites  Purpose = "sprites"  // of the storyboard of a video and the pictures that it names
 	State    Purpose = "state"    // reading and following the state of a video
 	Embed    Purpose = "embed"    // of the page with the player of a video
+	Share    Purpose = "share"    // a cookie of somebody who knew the password of a share
 )
 
 var (

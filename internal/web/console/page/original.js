@@ -10,7 +10,7 @@ export class Original {
   #page;
   #asked = ""; // the status of the video at which the server was asked
   #download = button("Download", () => this.#save(), { id: "original" });
-  #facts = el("p", { class: "fine" });
+  #facts = el("p", { class: "fine hash" });
 
   constructor(page) {
     this.#page = page;

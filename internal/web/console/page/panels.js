@@ -9,6 +9,7 @@ import { Access } from "./access.js";
 import { Captions } from "./captions.js";
 import { Metadata } from "./details.js";
 import { Resolutions, Stills } from "./files.js";
+import { Links } from "./links.js";
 import { Original } from "./original.js";
 import { Facts, Making, Removal } from "./overview.js";
 import { Poster } from "./poster.js";
@@ -18,7 +19,7 @@ import { Sound } from "./sound.js";
 
 const rooms = [
   ["Overview", Making, Facts, Poster, Metadata, Removal],
-  ["Share", WatchLink, Addresses, Access],
+  ["Share", Links, WatchLink, Addresses, Access],
   ["Text", Captions],
   ["Sound", Sound],
   ["Files", Resolutions, Stills, Original],

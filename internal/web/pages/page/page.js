@@ -5,6 +5,7 @@ const pause = 2500, longest = 10_000; // milliseconds between two questions
 
 if (stage) {
   if (stage.dataset.settled !== "true") follow();
+  if (stage.dataset.renew) keepSigned(Number(stage.dataset.renew) * 1000);
   prepareSharing();
 }
 
@@ -13,20 +14,41 @@ async function follow() {
   for (let wait = pause; ; wait = Math.min(wait * 1.1, longest)) {
     await new Promise((done) => setTimeout(done, wait));
     if (document.hidden) await new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
-    let state;
-    try {
-      const url = new URL(location.href);
-      url.searchParams.set("state", "");
-      const response = await fetch(url);
-      if ([403, 404].includes(response.status)) return location.reload(); // the page says why
-      if (!response.ok) continue;
-      state = await response.json();
-    } catch {
-      continue; // the connection will be back
-    }
-    show(state);
-    if (state.settled) return;
+    const state = await ask();
+    if (state?.settled) return;
   }
+}
+
+// ask asks for the state of the video and shows it. It resolves to null if the server does not answer.
+async function ask() {
+  let state;
+  try {
+    const url = new URL(location.href);
+    url.searchParams.set("state", "");
+    const response = await fetch(url);
+    if ([403, 404, 410].includes(response.status)) location.reload(); // the page says why
+    if (!response.ok) return null;
+    state = await response.json();
+  } catch {
+    return null; // the connection will be back
+  }
+  show(state);
+  return state;
+}
+
+// keepSigned asks for other addresses before the signatures of those that the player has expire, also after a night in
+// which the computer slept, and when the player finds that they have.
+function keepSigned(every) {
+  let due = Date.now() + every, asking = false;
+  const renew = async () => {
+    if (asking) return;
+    asking = true;
+    if (await ask()) due = Date.now() + every;
+    asking = false;
+  };
+  setInterval(() => { if (Date.now() >= due) renew(); }, 10_000);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden && Date.now() >= due) renew(); });
+  stage.addEventListener("spool-error", () => { if (Date.now() >= due - every / 2) renew(); });
 }
 
 function show(state) {
@@ -34,7 +56,7 @@ function show(state) {
   if (facts) setText(facts, state.facts);
   if (!state.playable) return showWaiting(state);
   const player = stage.querySelector("spool-player") ?? addPlayer(state);
-  for (const name of ["mp4", "poster", "storyboard"]) {
+  for (const name of ["hls", "mp4", "poster", "storyboard"]) {
     if (state[name] && player.getAttribute(name) !== state[name]) player.setAttribute(name, state[name]);
   }
   if (state.duration > 0) player.setAttribute("duration", state.duration);

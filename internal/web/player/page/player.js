@@ -63,6 +63,7 @@ export class SpoolPlayer extends HTMLElement {
     if (name === "storyboard") this.#loadStoryboard();
     if (name === "making" || name === "duration") this.#showMaking();
     if (name === "ready" || name === "caption-files" || (name === "making" && now === null)) this.#source.refresh();
+    if (name === "hls" && this.#source.renew(now)) return; // the same stream, with another signature
     if (name === "hls" || (name === "mp4" && !this.hasAttribute("hls"))) this.reload();
   }
 

@@ -62,6 +62,15 @@ export class Source {
     this.#loadHLS();
   }
 
+  // renew takes another address of the same stream, whose signature is valid for longer. It reports false if it is
+  // another stream, or playback has failed.
+  renew(hls) {
+    if (withoutSignature(hls) !== withoutSignature(this.#options.hls ?? "")) return false;
+    if (this.#loading === "hls" ? !this.#hls : this.#media.error) return false;
+    this.#options.hls = hls;
+    return true;
+  }
+
   close() {
     this.#media.removeEventListener("error", this.#onError);
     this.#media.removeEventListener("loadedmetadata", this.#onLoaded);
@@ -161,6 +170,7 @@ export class Source {
       abrEwmaDefaultEstimate: 4_000_000, // bits per second
       maxBufferLength: bufferLength(this.#begun),
       backBufferLength: 60,
+      xhrSetup: (xhr, url) => xhr.open("GET", withSignatureOf(this.#options.hls, url), true),
       ...more,
     });
     hls.on(Hls.Events.MANIFEST_LOADED, (_, { levels, subtitles }) => {
@@ -258,6 +268,18 @@ export class Source {
     if (this.#loading !== "hls" && this.#options.start > 0) this.#media.currentTime = this.#options.start;
     if (this.#loading === "native") this.#options.onLive(this.#media.duration === Infinity);
   }
+}
+
+// signature is the signed part of the address of a file, and the video's id behind it.
+const signature = /\/v\/[^/]+\/([0-9a-f-]{36}\/)/;
+
+function withoutSignature(url) { return url.replace(signature, "/v/$1"); }
+
+// withSignatureOf returns the address of a file with the signature of a newer address of its stream. Playlists that were
+// loaded earlier name files with the one before.
+function withSignatureOf(newer, url) {
+  const signed = signature.exec(newer);
+  return signed ? url.replace(signature, signed[0]) : url;
 }
 
 function bufferLength(begun) { return begun ? 30 : eagerSeconds; }
