@@ -9,7 +9,6 @@ import { setUpMenu } from "./menu.js";
 import { SettingsPage } from "./settings.js";
 import { SystemPage } from "./system.js";
 import { UploadForm } from "./upload.js";
-import { VideoPage } from "./video.js";
 
 const view = document.getElementById("view");
 const forget = document.getElementById("forget");
@@ -21,6 +20,8 @@ const notice = el("div");
 const blocked = new Set(); // origins that the policy blocked
 
 document.getElementById("trouble").append(notice);
+
+const afterAll = 1000; // milliseconds after which what may be needed later is loaded
 
 let home = null; // library and uploads of the current key; uploads continue on other pages
 let page = null; // the page that is shown instead of the library, or null
@@ -69,27 +70,40 @@ function parse() {
   return { page: id ? "video" : ["/settings", "/system"].includes(path) ? path.slice(1) : "library", id, tab, query };
 }
 
+// loadVideoPage loads the page of a video, which is half of the console, when the first one is opened. It returns null
+// where it cannot be loaded, and says so.
+async function loadVideoPage() {
+  try {
+    return (await import("./video.js")).VideoPage;
+  } catch {
+    view.replaceChildren(problemBox(new Error("This page could not be loaded."), button("Try again", route)));
+    return null;
+  }
+}
+
 let routes = 0;
 
 // route shows what the fragment of the URL names.
 async function route() {
   const turn = ++routes;
+  if (parse().page === "video") import("./video.js").catch(() => {}); // meanwhile
   if (!key()) await askOtherTabs();
   if (turn !== routes) return;
   if (!key()) return showKeyForm();
   if (!whoAmI() && !await identify()) return;
-  if (turn !== routes) return;
+  const to = parse();
+  const VideoPage = to.page === "video" ? await loadVideoPage() : null;
+  if (turn !== routes || (to.page === "video" && !VideoPage)) return;
   home ??= makeHome();
   forget.hidden = false;
   openUpload.hidden = !may("write");
   nav.classList.remove("waiting");
-  const to = parse();
   for (const link of links) {
     link.hidden = link.dataset.needs === "operator" && !isOperator();
     link.toggleAttribute("aria-current", link.dataset.route === to.page);
     if (link.dataset.route === to.page) link.setAttribute("aria-current", "page");
   }
-  show(to);
+  show(to, VideoPage);
 }
 
 // identify asks what the key may do. It reports whether that is known.
@@ -103,7 +117,7 @@ async function identify() {
   }
 }
 
-function show(to) {
+function show(to, VideoPage) {
   const previous = page;
   if (to.id && previous?.id === to.id && !previous.gone) return previous.select(to.tab);
   if (!previous && home.shown) home.scroll = scrollY;
@@ -129,6 +143,7 @@ function showLibrary(query, previous) {
   if (!home.shown) view.replaceChildren(home.library.node);
   home.shown = true;
   home.library.show(query);
+  setTimeout(() => import("./video.js").catch(() => {}), afterAll); // the next thing that people open
   if (!previous) return;
   home.library.refresh(); // the video may have changed meanwhile
   home.library.focus();
