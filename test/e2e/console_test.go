@@ -80,7 +80,7 @@ func (c *console) waitText(selector, text string) {
 // click presses what can be seen and has exactly this text.
 func (c *console) click(selector, text string) {
 	c.t.Helper()
-	find := `[...document.querySelectorAll(` + quote(selector) + `)].find((e) => e.checkVisibility() && !e.disabled && e.textContent.trim() === ` + quote(text) + `)`
+	find := `[...document.querySelectorAll(` + quote(selector) + `)].find((e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && e.textContent.trim() === ` + quote(text) + `)`
 	c.wait(text+" to press", find+` !== undefined`)
 	eval[any](c.tab, find+`.click()`)
 }
