@@ -146,6 +146,7 @@ type Video struct {
 	HLSURL        string `json:"hlsUrl,omitempty"`
 	DASHURL       string `json:"dashUrl,omitempty"`
 	PosterURL     string `json:"posterUrl,omitempty"`
+	ThumbnailURL  string `json:"thumbnailUrl,omitempty"` // any frame: add ?time=SECONDS&width=&height=&fit=&format=
 	StoryboardURL string `json:"storyboardUrl,omitempty"`
 	PreviewURL    string `json:"previewUrl,omitempty"`
 	EmbedURL      string `json:"embedUrl,omitempty"`

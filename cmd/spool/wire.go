@@ -229,7 +229,7 @@ func newHandler(edge *api.API, p *parts, c *Config, limits *limit.Limits) (http.
 	edge.Register(mux)
 	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Limits: limits, TrustedProxies: settings.Prefixes(c.TrustedProxies), Sendfile: delivery.Sendfile{
 		Header: c.SendfileHeader, Proxies: settings.Prefixes(c.SendfileProxies), Dir: filepath.Join(c.DataDir, datadir.Objects)}}
-	delivery.Register(mux, p.uploads, p.player, files)
+	delivery.Register(mux, p.uploads, p.player, p.pictures, files)
 	partial, err := p.openResumable()
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 // It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	limit   int64
+	evicted func(V) // is told of each value that goes; nil: nothing is
 	flights singleflight.Group
 
 	mu      sync.Mutex
@@ -35,6 +36,14 @@ type entry[K comparable, V any] struct {
 // New returns a cache of values whose sizes are limit at most together.
 func New[K comparable, V any](limit int64) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
+}
+
+// NewEvicting is New of values that hold something: evicted is called with each one that is not kept any more, while
+// the cache is locked.
+func NewEvicting[V any](limit int64, evicted func(V)) *Cache[string, V] {
+	c := New[string, V](limit)
+	c.evicted = evicted
+	return c
 }
 
 // Get returns the value of a key, if it is there.
@@ -74,8 +83,12 @@ func (c *Cache[K, V]) Delete(key K) {
 
 func (c *Cache[K, V]) remove(key K) {
 	if e, ok := c.entries[key]; ok {
-		c.size -= c.recent.Remove(e).(entry[K, V]).size
+		gone := c.recent.Remove(e).(entry[K, V])
+		c.size -= gone.size
 		delete(c.entries, key)
+		if c.evicted != nil {
+			c.evicted(gone.value)
+		}
 	}
 }
 

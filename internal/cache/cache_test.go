@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -156,5 +157,19 @@ func TestManyAtOnce(t *testing.T) {
 	all.Wait()
 	if c.size > 20 || int64(c.recent.Len()) != c.size || len(c.entries) != c.recent.Len() {
 		t.Errorf("%d bytes, %d values, %d keys; want at most 20 of each", c.size, c.recent.Len(), len(c.entries))
+	}
+}
+
+func TestWhatGoesIsTold(t *testing.T) {
+	t.Parallel()
+	var gone []string
+	c := NewEvicting(2, func(v string) { gone = append(gone, v) })
+	for _, k := range []string{"a", "b", "c"} {
+		c.Put(k, "value of "+k, 1)
+	}
+	c.Delete("c")
+	c.Delete("none")
+	if want := []string{"value of a", "value of c"}; !slices.Equal(gone, want) {
+		t.Errorf("gone are %q, want %q", gone, want)
 	}
 }

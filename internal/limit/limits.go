@@ -30,6 +30,9 @@ const (
 	// for everybody, so most of it is in a cache and takes less than is counted.
 	clientMemory     = 8 << 20
 	allClientsMemory = 48 << 20
+	// maxWaitingPictures is how many pictures may wait to be made for one principal, and picturePatience for how long.
+	maxWaitingPictures = 48
+	picturePatience    = 15 * time.Second
 	// clientFiles is how many files a client without a key may have open for playback while few are left.
 	clientFiles = 128
 )
@@ -41,6 +44,7 @@ type Limits struct {
 	memory           *Shares[Principal]
 	clientMemory     *Places[Principal]
 	files            *Places[Principal]
+	pictures         *Shares[Principal]
 }
 
 // New returns the limits of a process that may have this many files open for playback.
@@ -53,6 +57,7 @@ func New(files int64) *Limits {
 		memory:       NewShares[Principal](tenantMemory, semaphore.NewWeighted(allTenantsMemory)),
 		clientMemory: NewPlaces[Principal](clientMemory, allClientsMemory),
 		files:        NewPlaces[Principal](clientFiles, files),
+		pictures:     NewShares[Principal](1, semaphore.NewWeighted(half)).waitingAtMost(maxWaitingPictures),
 	}
 }
 

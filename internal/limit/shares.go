@@ -22,6 +22,7 @@ type Shares[K comparable] struct {
 	each int64
 	pool *semaphore.Weighted // nil: endless
 	rest bool                // what was in use for a time cannot be used again for as long
+	wait int                 // how many requests of a principal wait at a time
 
 	mu    sync.Mutex
 	users map[K]*share // principals that use or wait for a part of their share
@@ -39,7 +40,13 @@ const maxWaiting = 256
 
 // NewShares returns shares of this size in a pool. Without one, only the principals are limited.
 func NewShares[K comparable](each int64, pool *semaphore.Weighted) *Shares[K] {
-	return &Shares[K]{each: each, pool: pool, users: map[K]*share{}}
+	return &Shares[K]{each: each, pool: pool, users: map[K]*share{}, wait: maxWaiting}
+}
+
+// waitingAtMost sets how many requests of a principal wait at a time.
+func (s *Shares[K]) waitingAtMost(n int) *Shares[K] {
+	s.wait = n
+	return s
 }
 
 // resting makes the shares rest after use: a principal that uses its share all the time gets half of it. So
@@ -113,7 +120,7 @@ func (s *Shares[K]) take(principal K, n int64, acquire func(*share, *semaphore.W
 func (s *Shares[K]) beginWaiting(own *share) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if own.waiting == maxWaiting {
+	if own.waiting >= s.wait {
 		return false
 	}
 	own.waiting++

@@ -3,6 +3,8 @@ package limit
 import (
 	"context"
 	"sync"
+
+	"github.com/spool-video/spool/internal/video"
 )
 
 // Turn is what one request holds of its principal's shares. Errors of its methods are answers for the
@@ -83,6 +85,21 @@ func (t *Turn) File(ctx context.Context) error {
 		return nil
 	}
 	return t.hold(acquire(ctx, func(ctx context.Context) (func(), error) { return t.limits.files.Acquire(ctx, t.by, 1) }))
+}
+
+// Picture waits for a place for making a picture, and returns what releases it. These places are apart from those for
+// computing: a flood of pictures delays nothing but pictures.
+func (t *Turn) Picture(ctx context.Context) (release func(), err error) {
+	if t == nil {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, picturePatience)
+	defer cancel()
+	if release, err = t.limits.pictures.Acquire(ctx, t.by, 1); err != nil {
+		return nil, &video.Error{Kind: video.RateLimited, Code: "rate_limited", RetryAfter: Patience, Err: err,
+			Msg: "Too many new pictures are being made. Try again later."}
+	}
+	return release, nil
 }
 
 func (t *Turn) hold(release func(), err error) error {

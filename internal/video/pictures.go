@@ -20,6 +20,9 @@ const (
 	PreviewFile = "preview.webp"
 )
 
+// ThumbnailFile is the end of the address at which any frame is made into a picture. There is no such object.
+const ThumbnailFile = "thumbnail"
+
 // SpriteFile is the name of sprite n of a storyboard.
 func SpriteFile(n int) string { return fmt.Sprintf("storyboard-%d.jpg", n) }
 

@@ -28,6 +28,8 @@ interface Extras {
   tags?: string[];
   /** When the video is deleted; absent: never. */
   expiresAt?: string;
+  /** Any frame as a picture: add ?time=SECONDS&width=&height=&fit=contain|cover&format=webp. */
+  thumbnailUrl?: string;
 }
 
 /** A video to create. */
@@ -182,6 +184,7 @@ export interface Original {
 /** The URLs of the pictures of a video. */
 export interface Pictures {
   posterUrl?: string;
+  thumbnailUrl?: string;
   storyboardUrl?: string;
   previewUrl?: string;
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/cache"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/still"
 	"github.com/spool-video/spool/internal/service/cdn"
@@ -37,7 +38,8 @@ type Parts struct {
 // Service makes and replaces pictures.
 type Service struct {
 	Parts
-	posters *semaphore.Weighted // for converting and making posters
+	posters    *semaphore.Weighted          // for converting and making posters
+	thumbnails *cache.Cache[string, string] // paths by their keys
 }
 
 // New returns the service. What lies in the folder for its files was left by a dead process, and is removed.
@@ -45,7 +47,8 @@ func New(p Parts) (*Service, error) {
 	if err := os.RemoveAll(p.Dir); err != nil {
 		return nil, fmt.Errorf("clear the folder for pictures: %w", err)
 	}
-	return &Service{Parts: p, posters: semaphore.NewWeighted(postersAtOnce())}, nil
+	thumbnails := cache.NewEvicting(cacheSize, func(path string) { _ = os.Remove(path) }) // what is left goes at the next start
+	return &Service{Parts: p, posters: semaphore.NewWeighted(postersAtOnce()), thumbnails: thumbnails}, nil
 }
 
 // postersAtOnce is how many posters are made at the same time. A picture of 64 megapixels takes a gigabyte.

@@ -94,6 +94,13 @@ func (p *Player) place(ctx context.Context, a Access, file string) (place, error
 	return at, err
 }
 
+// Authorize checks the signed part of the address of a file that is made elsewhere, and returns where the files of its
+// video lie.
+func (p *Player) Authorize(ctx context.Context, a Access, file string) (objects.Area, error) {
+	at, err := p.place(ctx, a, file)
+	return at.area, err
+}
+
 const (
 	// redirectLife is how long an address of the storage lives that a player is sent to. Players
 	// keep it for the whole video, pauses included.

@@ -112,6 +112,9 @@ func fileURLs(v video.Video, address addressOf) []FileURL {
 			all = append(all, FileURL{File: video.File{Name: name}, URL: address(name)})
 		}
 	}
+	if v.Status != video.Fail {
+		all = append(all, FileURL{File: video.File{Name: video.ThumbnailFile}, URL: address(video.ThumbnailFile)})
+	}
 	return all
 }
 

@@ -26,6 +26,7 @@ func viewVideoURLs(u playback.URLs) VideoURLs {
 // VideoFiles are the URLs of the files that belong to no resolution.
 type VideoFiles struct {
 	PosterURL     string `json:"posterUrl,omitempty" format:"uri" doc:"A JPEG of a telling frame, at most 1280 pixels wide. Answers 404 not_ready until it is made, which is before status is ready. Absent if the video has none: it failed, or was made before there were posters."`
+	ThumbnailURL  string `json:"thumbnailUrl,omitempty" format:"uri" doc:"Any frame as a picture: add ?time=SECONDS&width=&height=&fit=contain|cover&format=webp. Sides are 16 to 1920 pixels, and no picture is larger than the video. Without time: the moment of the poster. Answers 404 not_ready until a resolution is ready."`
 	StoryboardURL string `json:"storyboardUrl,omitempty" format:"uri" doc:"WebVTT for scrubbing: each cue names a part of a JPEG, relative to this address, as file#xywh=x,y,width,height. Answers 404 not_ready until it is made, within seconds after status is ready. Absent if the video has none."`
 	PreviewURL    string `json:"previewUrl,omitempty" format:"uri" doc:"A short silent animated WebP, at most 640 pixels wide and 1 MB. Made at the same time."`
 }
@@ -36,6 +37,8 @@ func viewVideoFiles(files []playback.FileURL) VideoFiles {
 		switch f.Name {
 		case video.PosterFile:
 			out.PosterURL = f.URL
+		case video.ThumbnailFile:
+			out.ThumbnailURL = f.URL
 		case video.StoryboardFile:
 			out.StoryboardURL = f.URL
 		case video.PreviewFile:

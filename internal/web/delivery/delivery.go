@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/limit"
+	"github.com/spool-video/spool/internal/service/pictures"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
@@ -36,12 +37,14 @@ type delivery struct {
 	uploads *uploads.Service
 	player  *playback.Player
 	config  Config
+
+	pictures *pictures.Service
 }
 
 // Register adds the upload and playback routes to mux. The whole server must be
 // wrapped in Guard, and must have neither a ReadTimeout nor a WriteTimeout shorter
 // than the longest transfer.
-func Register(mux *http.ServeMux, uploads *uploads.Service, player *playback.Player, config Config) {
+func Register(mux *http.ServeMux, uploads *uploads.Service, player *playback.Player, pictures *pictures.Service, config Config) {
 	if config.IdleTimeout <= 0 {
 		config.IdleTimeout = time.Minute
 	}
@@ -51,7 +54,7 @@ func Register(mux *http.ServeMux, uploads *uploads.Service, player *playback.Pla
 	if config.Limits == nil {
 		config.Limits = limit.New(defaultFiles)
 	}
-	d := &delivery{uploads, player, config}
+	d := &delivery{uploads, player, config, pictures}
 	mux.HandleFunc("PUT /upload/{token}/{id}", d.upload)
 	mux.HandleFunc("OPTIONS /upload/{token}/{id}", preflight("PUT", "Content-Type"))
 

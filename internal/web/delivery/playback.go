@@ -67,6 +67,12 @@ func (d *delivery) isReplaced(r *http.Request, a playback.Access, file string) (
 // serveFile sends a file or, of a picture, one in a format that the client prefers.
 func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a playback.Access, c caching) {
 	file := r.PathValue("file")
+	if file == video.ThumbnailFile {
+		if err := d.serveThumbnail(w, r, a, c); err != nil {
+			problem.Write(w, r, err)
+		}
+		return
+	}
 	alternate := file
 	if accepted := negotiate(w, r, file); accepted != nil {
 		alternate = d.player.Picture(r.Context(), a, file, accepted)
@@ -131,16 +137,20 @@ func (d *delivery) play(w http.ResponseWriter, r *http.Request, a playback.Acces
 		}
 		w.Header().Set("Content-Disposition", disposition)
 	}
-	if d.config.CDN {
-		// What CDNs call the name under which a response can be purged.
-		w.Header().Set("Cache-Tag", string(a.Video))
-		w.Header().Set("Surrogate-Key", string(a.Video))
-	}
+	d.tag(w.Header(), a)
 	describe(w.Header(), object.Info(), file, c.cacheControl(object, file))
 	if !d.config.Sendfile.handOver(w, r, object.Info()) {
 		serve(w, r, object)
 	}
 	return nil
+}
+
+// tag sets what CDNs call the name under which a response can be purged.
+func (d *delivery) tag(h http.Header, a playback.Access) {
+	if d.config.CDN {
+		h.Set("Cache-Tag", string(a.Video))
+		h.Set("Surrogate-Key", string(a.Video))
+	}
 }
 
 // allowPlayers lets pages of any origin read the response, errors included.

@@ -52,7 +52,7 @@ func newRigOn(t *testing.T, content []byte, c Config, wrap func(*disk.Store) blo
 		c.Now = b.Now
 	}
 	mux := http.NewServeMux()
-	Register(mux, b.Uploads, b.Player, c)
+	Register(mux, b.Uploads, b.Player, b.Pictures, c)
 	edge := problem.RequestID(slog.New(slog.DiscardHandler), problem.Recover(problem.Mux(mux)))
 	r := &rig{Rig: b, handler: Guard(edge, Timeouts{Idle: c.IdleTimeout, Drain: testDrain})}
 	r.film = b.Create(video.Draft{IsPublic: true}).Video.ID
