@@ -20,7 +20,7 @@ type Set struct {
 	Title    *string   `placeholder:"TEXT" help:"The title that people see. An empty one is the name of the file. For a single video."`
 	Metadata []string  `sep:"none" placeholder:"KEY=VALUE" help:"Replaces all metadata; can be repeated."`
 	Tag      tagChange `placeholder:"+TAG|-TAG" help:"Adds a tag, or removes one; can be repeated."`
-	Expires  string    `placeholder:"TIME" help:"Delete the videos at this time, such as 2030-05-01T12:00:00Z or 2030-05-01; never takes it back."`
+	Expires  string    `aliases:"expires-at" placeholder:"TIME" help:"Delete the videos at this time, such as 2030-05-01T12:00:00Z or 2030-05-01; never takes it back."`
 	Public   bool      `xor:"visibility" help:"Everybody who has an address of the videos may watch them."`
 	Private  bool      `xor:"visibility" help:"Only signed addresses work, which expire. All earlier ones are dead at once."`
 }

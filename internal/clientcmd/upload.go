@@ -27,6 +27,7 @@ type Upload struct {
 	MaxDuration time.Duration `placeholder:"DURATION" help:"Videos that are longer, such as 10m, fail before anything is made of them."`
 	Tag         []string      `sep:"none" placeholder:"TAG" help:"A tag, by which videos are found again; can be repeated."`
 	Trim        string        `placeholder:"START-END" help:"Make only this part of the file, such as 12.5-1:30, 90- or -30."`
+	ExpiresAt   string        `name:"expires-at" placeholder:"TIME" help:"Delete the videos at this time, such as 2030-05-01T12:00:00Z or 2030-05-01."`
 	Captions    []string      `sep:"none" placeholder:"FILE" help:"Captions to add, such as film.en.vtt; can be repeated."`
 	Wait        bool          `short:"w" help:"Wait until the videos are ready."`
 	Parallel    int           `default:"3" placeholder:"N" help:"How many files are sent at a time. Default: 3."`
@@ -70,6 +71,8 @@ type uploads struct {
 	dir      string // of memories; "" where nothing can be kept
 	metadata client.Metadata
 	trim     *client.Trim
+
+	expiresAt *time.Time // nil: never
 
 	mu     sync.Mutex // orders what is printed
 	tally  tally
@@ -136,6 +139,9 @@ func (c *Upload) prepare(env *Environment) (*uploads, error) {
 	u := &uploads{Upload: c, env: env}
 	var err error
 	if u.metadata, err = parseMetadata(c.Metadata); err != nil {
+		return nil, err
+	}
+	if u.expiresAt, err = parseExpiry(c.ExpiresAt); err != nil {
 		return nil, err
 	}
 	if u.trim, err = parseTrim(c.Trim); err != nil {
@@ -260,10 +266,14 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 
 // newVideo is what is asked for, of whichever file.
 func (u *uploads) newVideo() client.NewVideo {
-	return client.NewVideo{
+	v := client.NewVideo{
 		Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs,
 		Tags: u.Tag, MaxDurationSeconds: u.MaxDuration.Seconds(), Trim: u.trim,
 	}
+	if u.expiresAt != nil {
+		v.ExpiresAt = *u.expiresAt
+	}
+	return v
 }
 
 // remember notes that the upload begins. Where that is not possible it cannot be resumed, but done.

@@ -103,6 +103,10 @@ func searchedVideo(i, every int) video.Video {
 		ID: video.ID(fmt.Sprint(searchedID, 100000000000+i)), Tenant: "somebody", Filename: "film.mp4", Title: fmt.Sprint("Film ", i), ContentType: "video/mp4",
 		IsPublic: true, Duration: time.Duration(i%7200) * time.Second, SizeBytes: int64(i), Thumbnails: []float64{1, 2}, Status: video.Ready, CreatedAt: made(i), UploadExpiresAt: made(i),
 		Metadata: fmt.Appendf(nil, `{"all":"yes","third":%d,"order":"o-%d","rare":%t,"title":"A film"}`, i%3, i, i%every == 1),
+		Tags:     []string{"all", fmt.Sprint("third ", i%3)},
+	}
+	if i%every == 1 {
+		v.Tags = append(v.Tags, "rare")
 	}
 	if i%every == 0 {
 		v.Status = video.Fail
@@ -143,6 +147,15 @@ var searches = []struct {
 	}},
 	{"all, and 20 of a third of them", 20, func(int) (video.Filter, video.Cursor) {
 		return video.Filter{Labels: []video.Label{label("all", "yes"), label("third", "0")}}, video.Cursor{}
+	}},
+	{"20 of a third of them, by tag", 20, func(int) (video.Filter, video.Cursor) {
+		return video.Filter{Tags: []string{"third 0"}}, video.Cursor{}
+	}},
+	{"20 of 100 of all of them, by tags", 20, func(int) (video.Filter, video.Cursor) {
+		return video.Filter{Tags: []string{"all", "rare"}}, video.Cursor{}
+	}},
+	{"20 by title that have a tag", 20, func(int) (video.Filter, video.Cursor) {
+		return video.Filter{Tags: []string{"third 0"}, Order: video.Order{By: video.ByTitle}}, video.Cursor{}
 	}},
 	{"the 20 largest", 20, func(int) (video.Filter, video.Cursor) {
 		return video.Filter{Order: video.Order{By: video.BySize}}, video.Cursor{}

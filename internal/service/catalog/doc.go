@@ -14,7 +14,7 @@
 // however long it is. Plans, which are large, are read for processing videos only; their progress
 // needs the renditions.
 //
-// A filter of metadata is answered by an index, see package store. It may return a page early rather
+// A filter of metadata or tags is answered by an index, see package store. It may return a page early rather
 // than read much.
 //
 // A cursor is the time and the id of the last video that was looked at, so a page costs the same

@@ -17,6 +17,11 @@
 // A video that never got its upload, or whose upload was refused, fails when the upload is abandoned.
 // Some time later (Config.keepFailed) it is removed as if a client had deleted it.
 //
+// # Expiry
+//
+// A client may say when a video is to be deleted. The processes that serve requests look for such videos every few
+// seconds. Webhooks are told of each once, a day before: the transaction that tells them marks the video.
+//
 // # One storage, one database
 //
 // A sweep removes every object that the database does not know. With the wrong database it would remove every
