@@ -164,3 +164,28 @@ func wantRequest(t *testing.T, want string, do func(context.Context, *Client) er
 		t.Errorf("sent %q, want %q", line, want)
 	}
 }
+
+func TestRequestsAboutChapters(t *testing.T) {
+	t.Parallel()
+	for want, do := range map[string]func(context.Context, *Client) error{
+		`PUT /api/video/v1/chapters {"chapters":[{"startSeconds":1.5,"title":"One"}]}`: func(ctx context.Context, c *Client) error {
+			_, err := c.SetChapters(ctx, "v1", []Chapter{{StartSeconds: 1.5, EndSeconds: 9, Title: "One"}})
+			return err
+		},
+		`PUT /api/video/v1/chapters {"chapters":[]}`: func(ctx context.Context, c *Client) error {
+			_, err := c.SetChapters(ctx, "v1", nil)
+			return err
+		},
+		`PUT /api/video/v1/chapters WEBVTT text/vtt`: func(ctx context.Context, c *Client) error {
+			_, err := c.SetChaptersText(ctx, "v1", strings.NewReader("WEBVTT"))
+			return err
+		},
+		`PUT /api/video/v1/chapters 0:00 One text/plain`: func(ctx context.Context, c *Client) error {
+			_, err := c.SetChaptersText(ctx, "v1", strings.NewReader("0:00 One"))
+			return err
+		},
+		`DELETE /api/video/v1/chapters `: func(ctx context.Context, c *Client) error { return c.DeleteChapters(ctx, "v1") },
+	} {
+		wantRequest(t, want, do)
+	}
+}

@@ -153,6 +153,8 @@ type Video struct {
 	WatchURL      string `json:"watchUrl,omitempty"`
 
 	Captions        []Caption `json:"captions,omitempty"`
+	Chapters        []Chapter `json:"chapters,omitempty"`
+	ChaptersURL     string    `json:"chaptersUrl,omitempty"` // WebVTT
 	CreatedAt       time.Time `json:"createdAt,omitzero"`
 	ExpiresAt       time.Time `json:"expiresAt,omitzero"`        // when it is deleted; zero: never
 	DurationSeconds float64   `json:"durationSeconds,omitempty"` // 0 until the file has been inspected

@@ -25,6 +25,7 @@ type cli struct {
 	Captions    clientcmd.Captions `cmd:"" help:"Add captions to a video."`
 	Share       clientcmd.Share    `cmd:"" help:"Make links with which people watch a video without a key."`
 	Original    clientcmd.Original `cmd:"" help:"Download the file that was uploaded."`
+	Chapters    clientcmd.Chapters `cmd:"" help:"Set, print or remove the chapters of a video."`
 	Poster      clientcmd.Poster   `cmd:"" help:"Choose the poster of a video."`
 	Webhooks    clientcmd.Webhooks `cmd:"" help:"Manage webhooks, or receive their events on this machine."`
 	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
@@ -51,7 +52,7 @@ const description = `Spool receives video uploads and transcodes them to MP4 fil
 
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
 spool.toml. A flag overrides the environment, the environment overrides the file.
-upload, ls, get, set, watch, rm, captions, share, original, poster and webhooks speak to the server at SPOOL_SERVER
+upload, ls, get, set, watch, rm, captions, chapters, share, original, poster and webhooks speak to the server at SPOOL_SERVER
 (default: http://localhost:8080) with the key in SPOOL_API_KEY.`
 
 // newParser builds the parser of the command line. Flags that are not on it come from s.

@@ -13,6 +13,7 @@ import (
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/cdn"
+	"github.com/spool-video/spool/internal/service/chapters"
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pictures"
@@ -41,6 +42,7 @@ type services struct {
 	imports     *imports.Service // nil in a worker
 	leases      *uploads.Leases
 	captions    *captions.Service
+	chapters    *chapters.Service
 	pictures    *pictures.Service // nil in a worker
 	catalog     *catalog.Catalog
 	shares      *share.Service
@@ -91,6 +93,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		return err
 	}
 	p.captions = captions.New(p.store, p.blobs, p.purges, func() error { return p.reserve.Check(captions.MaxSize) })
+	p.chapters = chapters.New(p.store, func() error { return p.reserve.Check(chapters.MaxSize) })
 	marker := janitor.NewMarker(p.store, p.blobs)
 	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
 		p.store, p.queue, p.blobs, p.uploads, marker, now, m.VideoFinished, hook)
@@ -120,7 +123,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 func (p *parts) forAPI() api.Services {
 	return api.Services{
 		Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks,
-		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, Pictures: p.pictures, System: p.system, Player: p.player, Shares: p.shares, Visibility: p.visibility,
+		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, Chapters: p.chapters, Pictures: p.pictures, System: p.system, Player: p.player, Shares: p.shares, Visibility: p.visibility,
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package clientcmd holds the commands that speak to a server as any client does: upload, ls, get, watch,
-// rm, captions, share and original. They use the package client and nothing else of Spool, so that they have no rights that
+// rm, captions, chapters, share and original. They use the package client and nothing else of Spool, so that they have no rights that
 // others lack.
 //
 // Results go to standard output, and what happens meanwhile to standard error. What comes from the server

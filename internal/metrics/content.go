@@ -14,7 +14,7 @@ const (
 	Segment  Content = "segment"  // a piece of a stream
 	Playlist Content = "playlist" // HLS playlists and DASH manifests
 	Picture  Content = "picture"  // thumbnails, posters, storyboards, previews
-	Text     Content = "text"     // captions, and where the pictures of a storyboard are
+	Text     Content = "text"     // captions, chapters, and where the pictures of a storyboard are
 	Answer   Content = "api"      // of the JSON API
 	Page     Content = "page"     // pages for people, and what they load
 )
@@ -31,7 +31,7 @@ func Played(file string) Content {
 		return Segment
 	case ".jpg", ".webp", ".avif":
 		return Picture
-	case ".vtt":
+	case ".vtt", ".json":
 		return Text
 	}
 	if strings.HasSuffix(file, "-init.mp4") {

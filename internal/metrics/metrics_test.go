@@ -202,7 +202,7 @@ func TestFilesAreToldApart(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]Content{
 		"720p.mp4": Film, "720p-init.mp4": Segment, "audio-init.mp4": Segment, "720p-12.m4s": Segment, "720p-iframes-3.m4s": Segment,
-		"master.m3u8": Playlist, "manifest.mpd": Playlist, "720p-0.jpg": Picture, "preview.webp": Picture, "storyboard.vtt": Text,
+		"master.m3u8": Playlist, "manifest.mpd": Playlist, "720p-0.jpg": Picture, "preview.webp": Picture, "storyboard.vtt": Text, "chapters.json": Text,
 	} {
 		if got := Played(file); got != want {
 			t.Errorf("%s is %q, want %q", file, got, want)

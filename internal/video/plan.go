@@ -51,6 +51,8 @@ type Plan struct {
 	// Pictures asks for a storyboard and a preview, which are made of a finished rendition.
 	Pictures bool      `json:"pictures,omitempty"`
 	Warnings []Warning `json:"warnings,omitempty"` // what inspecting the file found; see Verdict
+	// Chapters are what the file brings. They become the video's unless a client has set or removed its chapters.
+	Chapters []Chapter `json:"chapters,omitempty"`
 
 	// Head are the bytes of the source that are needed to open it. With them, a
 	// task can fetch its own spans instead of the whole file. It is empty if

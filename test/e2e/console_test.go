@@ -165,6 +165,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	c.wantPlayable()
 	c.wantReport()
 	c.wantCaptionsInThePlayer()
+	c.wantChapters()
 
 	c.load("Page.reload", nil)
 	c.waitText("h1", hostileTitle) // the address names the video and its room, and the tab remembers the key

@@ -114,6 +114,7 @@ const (
 	posterPath     = "/api/video/{id}/poster"
 	captionsPath   = "/api/video/{id}/captions/{language}"
 	tagPath        = "/api/tag"
+	chaptersPath   = "/api/video/{id}/chapters"
 	usagePath      = "/api/usage"
 	tokenPath      = "/api/video/{id}/token"
 	keyPath        = "/api/key"
@@ -155,6 +156,7 @@ func describedSuccesses(s *server, d *description) {
 		u := decode[upload](s.t, d.ask(s, 201, "POST", createPath, "", full), http.StatusCreated)
 		d.ask(s, 201, "PUT", captionsPath, u.ID, "WEBVTT\n\n00:00.000 --> 00:00.500\nHello\n", header{"Content-Type", "text/vtt"})
 		d.ask(s, 200, "PUT", captionsPath, u.ID, "1\n00:00:00,000 --> 00:00:00,500\nBye\n", header{"Content-Type", "application/x-subrip"})
+		d.ask(s, 200, "PUT", chaptersPath, u.ID, `{"chapters":[{"startSeconds":0,"title":"One"}]}`)
 		d.ask(s, 200, "GET", path, u.ID, nil)
 		d.ask(s, 200, "GET", createPath, "", nil)
 		s.put(u, clip(s.t, miniClip))
@@ -189,6 +191,7 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["1080p"].ID, nil)
 		d.ask(s, 200, "GET", path, u.ID, nil)
 		d.ask(s, 200, "DELETE", captionsPath, u.ID, nil)
+		d.ask(s, 200, "DELETE", chaptersPath, u.ID, nil)
 		d.ask(s, 200, "DELETE", videoPath, u.ID, nil)
 	}
 }
@@ -260,6 +263,11 @@ func describedRefusals(s *server, d *description) {
 	d.ask(s, 413, "PUT", posterPath, public.ID, strings.Repeat(" ", 10<<20+1), header{"Content-Type", "image/png"})
 	d.ask(s, 415, "PUT", posterPath, public.ID, "text", text)
 	d.ask(s, 404, "DELETE", posterPath, nobody, nil)
+	d.ask(s, 400, "PUT", chaptersPath, public.ID, "no chapters", text)
+	d.ask(s, 404, "PUT", chaptersPath, nobody, "0:00 One", text)
+	d.ask(s, 413, "PUT", chaptersPath, public.ID, strings.Repeat(" ", 1<<20+1), text)
+	d.ask(s, 415, "PUT", chaptersPath, public.ID, "0:00 One", header{"Content-Type", "text/html"})
+	d.ask(s, 404, "DELETE", chaptersPath, public.ID, nil)
 	stranger := s.newKey("--scopes=read").Secret
 	for key, status := range map[string]int{"": 401, "wrong": 401, stranger: 403} {
 		r := s.callAs(key, "POST", createPath, someVideo)

@@ -1,6 +1,6 @@
 import { type Call, type Connection, Http, randomKey, segment } from "./http.js";
 import type {
-  Caption, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewShare, NewVideo, Original, Pictures, Report, ResolutionName, Share, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
+  Caption, Chapter, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewShare, NewVideo, Original, Pictures, Report, ResolutionName, Share, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
   VideoPatch, VideoState,
 } from "./types.js";
 import { type UploadOptions, uploadFile } from "./upload.js";
@@ -144,6 +144,19 @@ export class Spool {
   /** Takes the automatic poster again. */
   deletePoster(id: string, call: Call = {}): Promise<Pictures> {
     return this.#video("DELETE", id, "/poster", call);
+  }
+
+  /** Replaces the chapters: a list, WebVTT, or lines such as "00:42 The second act". An empty list: the video has none. */
+  async putChapters(id: string, chapters: Chapter[] | string, call: Call = {}): Promise<Chapter[]> {
+    const text = typeof chapters === "string";
+    const body = text
+      ? { body: chapters, headers: { "Content-Type": chapters.startsWith("WEBVTT") ? "text/vtt" : "text/plain" } }
+      : { json: { chapters } };
+    return (await this.#video<{ chapters: Chapter[] }>("PUT", id, "/chapters", { ...call, ...body })).chapters;
+  }
+
+  deleteChapters(id: string, call: Call = {}): Promise<void> {
+    return this.#video("DELETE", id, "/chapters", call);
   }
 
   /** A token with which a browser follows this one video, without the API key. */

@@ -30,6 +30,9 @@ interface Extras {
   expiresAt?: string;
   /** Any frame as a picture: add ?time=SECONDS&width=&height=&fit=contain|cover&format=webp. */
   thumbnailUrl?: string;
+  chapters?: Chapter[];
+  /** The chapters as WebVTT. */
+  chaptersUrl?: string;
 }
 
 /** A video to create. */
@@ -187,6 +190,14 @@ export interface Pictures {
   thumbnailUrl?: string;
   storyboardUrl?: string;
   previewUrl?: string;
+}
+
+/** A part of a video with a title. It ends where the next one begins. */
+export interface Chapter {
+  startSeconds: number;
+  /** Told by the server; absent while the length of the video is not known. */
+  endSeconds?: number;
+  title: string;
 }
 
 export interface Token {

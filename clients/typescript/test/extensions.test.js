@@ -88,6 +88,16 @@ having("put", "/api/video/{id}/captions/{language}", "captions are added and rem
   assert.equal(await code(spool.putCaptions(id, "fr", "no captions")), "invalid_captions");
 });
 
+having("put", "/api/video/{id}/chapters", "chapters are set and removed", async () => {
+  const { id } = await spool.create(draft);
+  assert.deepEqual(await spool.putChapters(id, [{ startSeconds: 0, title: "One" }, { startSeconds: 1.5, title: "Two" }]),
+    [{ startSeconds: 0, endSeconds: 1.5, title: "One" }, { startSeconds: 1.5, title: "Two" }]);
+  await spool.putChapters(id, "0:00 Intro\n0:42 The second act");
+  assert.deepEqual((await spool.getPublic(id)).chapters.map((c) => c.title), ["Intro", "The second act"]);
+  await spool.deleteChapters(id);
+  assert.equal(await code(spool.putChapters(id, "no chapters")), "invalid_chapters");
+});
+
 having("post", "/api/webhook", "webhooks are registered, received and verified", async () => {
   const got = [];
   const receiver = createServer(async (req, res) => {

@@ -33,6 +33,8 @@ func ContentType(key string) string {
 		return "audio/mp4"
 	case ".vtt":
 		return "text/vtt; charset=utf-8"
+	case ".json":
+		return "application/json"
 	case ".webp":
 		return "image/webp"
 	case ".avif":

@@ -46,6 +46,9 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	if p.Duration > maxDuration {
 		return nil, video.Failf(video.TooLong, "The video is %.1f hours long; at most %.0f hours can be processed.", p.Duration.Hours(), maxDuration.Hours())
 	}
+	if len(p.Jumps) == 0 { // chapters after a jump would begin at the wrong times
+		p.Chapters = chapters(found.Chapters, tb.Seconds(p.FirstPTS), p.Duration)
+	}
 	limit := newFrameLimit(line, tb)
 	p.LimitRate = limit.limit
 	width, height, _ := displaySize(s)

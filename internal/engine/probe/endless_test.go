@@ -40,6 +40,7 @@ func TestAnAnswerWithoutEnd(t *testing.T) {
 	tests := []struct{ name, begin, more string }{
 		{"a packet", `{"packets":[{"codec_type":"`, "a"},
 		{"spaces", `{"packets":[`, " "},
+		{"the title of a chapter", `{"chapters":[{"tags":{"title":"`, "a"},
 		{"a list of streams", `{"streams":[{}`, ",{}"},
 		{"a name that nobody knows", `{"`, "b"},
 		{"a value that nobody knows", `{"programs":["`, "c"},
@@ -93,5 +94,21 @@ func TestTooManyPackets(t *testing.T) {
 		if f, ok := errors.AsType[*video.Failure](err); ok != refused || refused && f.Code != video.TooLong {
 			t.Errorf("%d packets of 3: %v", packets, err)
 		}
+	}
+}
+
+// A file can have any number of chapters, in any order.
+func TestChaptersThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&text, `{"start_time":"%d.5","tags":{"title":"%s"}},{"start_time":"1.0"},`, i, strings.Repeat("\u202e", 300)+"x")
+	}
+	r := NewResult()
+	if err := r.Read(strings.NewReader(`{"chapters":[` + text.String() + `{}],"format":{}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.Chapters); n != video.MaxChapters || r.Chapters[n-1] != (Chapter{float64(n) - 1.5, "x"}) {
+		t.Errorf("there are %d chapters, the last %+v", n, r.Chapters[n-1])
 	}
 }

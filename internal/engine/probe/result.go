@@ -41,6 +41,7 @@ var entries = []string{
 	"stream_disposition=" + strings.Join(dispositions, ","),
 	"stream_tags=language,title",
 	"stream_side_data=side_data_type,rotation,dv_profile,dv_bl_signal_compatibility_id",
+	"chapter=start_time", "chapter_tags=title",
 	"format=format_name,start_time,duration",
 }
 
@@ -51,6 +52,7 @@ func mostPackets(size int64) int { return freePackets + int(size/bytesPerPacket)
 type Result struct {
 	Format     Format
 	Streams    []Stream
+	Chapters   []Chapter         // the first ones
 	Timelines  map[int]*Timeline // by index of the stream
 	frames     int               // of all video streams
 	packets    int               // of all streams
@@ -162,6 +164,11 @@ func (f *Result) Read(r io.Reader) error {
 			err = forEachElement(d, func() error {
 				limit.read = 0
 				return f.readStream(d, begin+maxAbout)
+			})
+		case "chapters":
+			err = forEachElement(d, func() error {
+				limit.read = 0
+				return f.readChapter(d)
 			})
 		case "format":
 			err = d.Decode(&f.Format)

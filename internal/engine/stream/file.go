@@ -19,6 +19,8 @@ const (
 	TextPlaylist   // the segments of one text, for HLS
 	TextSegment    // what is shown in one of them
 	TextFile       // all of a text, for DASH
+	ChaptersVTT    // the chapters, for browsers
+	ChaptersJSON   // the chapters, for Apple's players
 )
 
 // AudioTrack is the track that all renditions share; the others are named like
@@ -35,15 +37,24 @@ const (
 	ManifestFile = "manifest.mpd"
 )
 
+// The files with the chapters of a video.
+const (
+	ChaptersVTTFile  = "chapters.vtt"
+	ChaptersJSONFile = "chapters.json"
+)
+
+// namedFiles are the files of which a stream has one.
+var namedFiles = map[string]Kind{MasterFile: Master, ManifestFile: Manifest, ChaptersVTTFile: ChaptersVTT, ChaptersJSONFile: ChaptersJSON}
+
 // File is the parsed name of a file of a stream.
 type File struct {
 	Kind    Kind
-	Version string // of everything but Master and Manifest: see Prefix
-	Track   string // of everything but Master and Manifest
+	Version string // of what belongs to a track: see Prefix
+	Track   string // "" for the files of which a stream has one
 	Number  int    // of a segment or frame, counted from 0
 }
 
-// Prefix is what the names of the files of a version of a video begin with, except for Master and Manifest. So no name
+// Prefix is what the names of the files of a version of a video begin with, except for namedFiles. So no name
 // means a file of two versions. The first version, "", has no prefix.
 func Prefix(version string) string {
 	if version == "" {
@@ -72,11 +83,8 @@ var (
 // The names are those that the playlists contain, and no others: a second name
 // of the same segment would be a second copy in every cache.
 func Parse(name string) (File, bool) {
-	if name == MasterFile {
-		return File{Kind: Master}, true
-	}
-	if name == ManifestFile {
-		return File{Kind: Manifest}, true
+	if kind, ok := namedFiles[name]; ok {
+		return File{Kind: kind}, true
 	}
 	if m := versioned.FindStringSubmatch(name); m != nil {
 		f, ok := parseTrack(m[2])

@@ -10,6 +10,8 @@ func TestParse(t *testing.T) {
 		ok   bool
 	}{
 		{"master.m3u8", File{Kind: Master}, true},
+		{"chapters.vtt", File{Kind: ChaptersVTT}, true},
+		{"chapters.json", File{Kind: ChaptersJSON}, true},
 		{"manifest.mpd", File{Kind: Manifest}, true},
 		{"720p.m3u8", File{Kind: Playlist, Track: "720p"}, true},
 		{"audio.m3u8", File{Kind: Playlist, Track: "audio"}, true},

@@ -14,6 +14,9 @@ import (
 func MasterPlaylist(p Presentation) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:%d\n#EXT-X-INDEPENDENT-SEGMENTS\n", hlsVersion)
+	if p.Chapters {
+		fmt.Fprintf(&b, "#EXT-X-SESSION-DATA:DATA-ID=\"com.apple.hls.chapters\",URI=%q\n", ChaptersJSONFile)
+	}
 	var sound stats
 	var soundCodecs []string
 	groups := ""

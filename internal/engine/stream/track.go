@@ -51,6 +51,8 @@ type Presentation struct {
 	Audio *Track  // nil for a silent video
 	Text  []Text
 	Live  *Live // nil unless some of the tracks will grow
+
+	Chapters bool // the video has a file with chapters
 }
 
 // Present describes the renditions of a video. All have the same audio, except those

@@ -153,7 +153,7 @@ func (p *parser) parseCue(at, to int) error {
 	if err != nil {
 		return p.leaveOut(err)
 	}
-	c := Cue{Start: start, End: end, Lines: lines, line: at + 1}
+	c := Cue{Start: start, End: end, Lines: lines, Line: at + 1}
 	if p.subrip {
 		c.Settings = subripPlace(p.lines[at+1 : to])
 	} else {
@@ -185,7 +185,7 @@ func (p *parser) thinOut() error {
 			if p.forgiving {
 				continue
 			}
-			return syntaxError(c.line, "more than %d texts, or %d bytes of text, are shown within the %.0f seconds from %s",
+			return syntaxError(c.Line, "more than %d texts, or %d bytes of text, are shown within the %.0f seconds from %s",
 				maxShown, maxShownSize, Window.Seconds(), timestamp(window*Window))
 		}
 		shown, size, kept = append(shown, c), size+c.size(), append(kept, c)

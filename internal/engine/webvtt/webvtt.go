@@ -8,6 +8,8 @@ package webvtt
 import (
 	"bytes"
 	"fmt"
+	"html"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -34,8 +36,18 @@ type Cue struct {
 	Start, End time.Duration
 	Settings   string   // of WebVTT, checked; "" for the usual place
 	Lines      []string // with tags and entities of WebVTT, checked
-	line       int      // where it was read, counted from 1
+	Line       int      // where it was read, counted from 1
 }
+
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+// Plain returns the text of a cue in one line, without tags and entities.
+func (c Cue) Plain() string {
+	return html.UnescapeString(tag.ReplaceAllString(strings.Join(c.Lines, " "), ""))
+}
+
+// Escape returns a plain text as a line of a cue.
+func Escape(text string) string { return escapes.Replace(text) }
 
 // size is how many bytes the cue takes in a file.
 func (c Cue) size() int {

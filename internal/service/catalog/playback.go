@@ -6,6 +6,7 @@ import (
 
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/auth/sign"
+	"github.com/spool-video/spool/internal/service/chapters"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -13,7 +14,8 @@ import (
 // PlaybackInfo is a video with the addresses at which it is played.
 type PlaybackInfo struct {
 	State
-	URLs playback.URLs
+	URLs     playback.URLs
+	Chapters []video.ChapterSpan
 }
 
 // listedLife is how long the addresses of a list are valid at least, where they expire.
@@ -44,14 +46,22 @@ func (c *Catalog) Read(ctx context.Context, by auth.Actor, id video.ID, ttl time
 
 // playbackInfo adds to a video its state and its addresses. Public ones never expire.
 func (c *Catalog) playbackInfo(ctx context.Context, v video.Video, ttl time.Duration, base string) (PlaybackInfo, error) {
+	return c.withURLs(ctx, v, func(v video.Video) playback.URLs {
+		if v.IsPublic {
+			return playback.PublicURLs(v, c.base(base))
+		}
+		return playback.SignedURLs(v, c.base(base), c.keys, c.keys.Expiry(ttl))
+	})
+}
+
+// withURLs adds to a video its state, its chapters, and its addresses. urls gets the video with the files that it awaits.
+func (c *Catalog) withURLs(ctx context.Context, v video.Video, urls func(video.Video) playback.URLs) (PlaybackInfo, error) {
 	s, err := c.stateOf(ctx, v)
 	if err != nil {
 		return PlaybackInfo{}, err
 	}
-	if v.IsPublic {
-		return PlaybackInfo{State: s, URLs: playback.PublicURLs(s.Video, c.base(base))}, nil
-	}
-	return PlaybackInfo{State: s, URLs: playback.SignedURLs(s.Video, c.base(base), c.keys, c.keys.Expiry(ttl))}, nil
+	all, err := chapters.Of(ctx, c.store.Queries, v.ID)
+	return PlaybackInfo{State: s, URLs: urls(s.Video), Chapters: video.ChapterSpans(all, v.Duration)}, err
 }
 
 // Public is Read for clients that expect a public video.
@@ -89,8 +99,7 @@ func (c *Catalog) Watch(ctx context.Context, id video.ID, base string) (Playback
 	if err != nil {
 		return PlaybackInfo{}, err
 	}
-	s, err := c.stateOf(ctx, v)
-	return PlaybackInfo{State: s, URLs: playback.PublicURLs(v, c.base(base))}, err
+	return c.withURLs(ctx, v, func(video.Video) playback.URLs { return playback.PublicURLs(v, c.base(base)) })
 }
 
 // Embed returns a private video for the holder of a token of its embed address. The other addresses
@@ -106,8 +115,9 @@ func (c *Catalog) Embed(ctx context.Context, token string, id video.ID, base str
 	if err != nil {
 		return PlaybackInfo{}, err
 	}
-	s, err := c.stateOf(ctx, v)
-	return PlaybackInfo{State: s, URLs: playback.SignedURLs(v, c.base(base), c.keys, sign.Expiry(token))}, err
+	return c.withURLs(ctx, v, func(video.Video) playback.URLs {
+		return playback.SignedURLs(v, c.base(base), c.keys, sign.Expiry(token))
+	})
 }
 
 // Shared returns a video for the visitor of a share. Its addresses end with the share.

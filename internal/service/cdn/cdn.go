@@ -91,7 +91,7 @@ func (r *Recorder) Poster(ctx context.Context, tx *store.Tx, v video.Video) erro
 // sharedFiles are the files of a stream that belong to no single resolution. The audio is read
 // from one of the rendition files.
 func sharedFiles() []string {
-	return append([]string{video.ThumbnailFile, stream.MasterFile, stream.ManifestFile}, stream.TrackFiles(stream.AudioTrack)...)
+	return append([]string{video.ThumbnailFile, stream.MasterFile, stream.ManifestFile, stream.ChaptersVTTFile, stream.ChaptersJSONFile}, stream.TrackFiles(stream.AudioTrack)...)
 }
 
 // resolutionFiles are the files of a resolution in every codec, as far as their names are known: those

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/chapters"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -27,6 +28,9 @@ func (t *Tasks) StorePlan(ctx context.Context, id video.ID, p *video.Plan) error
 		}
 		if v.Plan == nil { // a later pass is about the same file
 			if err := t.countLength(ctx, tx, v.Tenant, p.Duration); err != nil {
+				return err
+			}
+			if err := chapters.Embed(ctx, tx, id, p); err != nil {
 				return err
 			}
 		}

@@ -41,7 +41,7 @@ type known struct {
 // folderOf returns where a file of a video lies. The names of the files of a stream say of which version they are.
 func (k known) folderOf(id video.ID, file string) (video.Folder, error) {
 	f, ok := stream.Parse(file)
-	if ok && f.Kind != stream.Master && f.Kind != stream.Manifest && f.Version != objects.VersionOf(id, k.folder) {
+	if ok && f.Track != "" && f.Version != objects.VersionOf(id, k.folder) {
 		return "", noSuchFile()
 	}
 	return k.folder, nil

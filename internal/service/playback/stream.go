@@ -37,6 +37,8 @@ func (p *Player) findDocument(ctx context.Context, at place, f stream.File) (*do
 	switch f.Kind {
 	case stream.Master, stream.Manifest:
 		return p.findOverview(ctx, at, f)
+	case stream.ChaptersVTT, stream.ChaptersJSON:
+		return p.findChapters(ctx, at, f)
 	case stream.TextPlaylist, stream.TextSegment:
 		return p.findText(ctx, at, f)
 	case stream.Init:
@@ -52,8 +54,8 @@ func (p *Player) findOverview(ctx context.Context, at place, f stream.File) (*do
 	if err != nil {
 		return nil, err
 	}
-	texts := p.textTracks(ctx, at.video)
-	from := []any{at.prefix(), s.version(), texts}
+	texts, chapters := p.textTracks(ctx, at.video), p.hasChapters(ctx, at)
+	from := []any{at.prefix(), s.version(), texts, chapters}
 	if f.Kind == stream.Manifest && s.growing != nil {
 		from = append(from, p.now().Unix()) // it tells the time
 	}
@@ -61,7 +63,7 @@ func (p *Player) findOverview(ctx context.Context, at place, f stream.File) (*do
 		present, err := p.readSources(ctx, at, s)
 		return func() ([]byte, error) {
 			show := present()
-			show.Text, show.Prefix = texts, at.names()
+			show.Text, show.Chapters, show.Prefix = texts, chapters, at.names()
 			if f.Kind == stream.Master {
 				return stream.MasterPlaylist(show), nil
 			}

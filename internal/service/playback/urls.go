@@ -17,6 +17,7 @@ import (
 // URLs are the addresses at which a video is played.
 type URLs struct {
 	HLS, DASH   string                        // where the streams of all resolutions begin
+	Chapters    string                        // WebVTT with the chapters, if there are any
 	Embed       string                        // the page with the player alone
 	Watch       string                        // the page for people, of a public video only
 	Resolutions map[video.Name]ResolutionURLs // of every resolution
@@ -83,7 +84,7 @@ func signedAddress(v video.Video, base Base, keys *auth.SigningKeys, expires tim
 }
 
 func urls(v video.Video, address addressOf) URLs {
-	u := URLs{HLS: address(stream.MasterFile), DASH: address(stream.ManifestFile), Resolutions: map[video.Name]ResolutionURLs{}, Files: fileURLs(v, address)}
+	u := URLs{HLS: address(stream.MasterFile), DASH: address(stream.ManifestFile), Chapters: address(stream.ChaptersVTTFile), Resolutions: map[video.Name]ResolutionURLs{}, Files: fileURLs(v, address)}
 	for _, r := range v.Resolutions {
 		one := ResolutionURLs{Rendition: address(objects.RenditionFile(r.Name))}
 		for _, c := range v.Codecs {
@@ -152,8 +153,8 @@ func IsVersioned(file string) bool {
 }
 
 // MayChange reports whether the content of a file may change while its video lives. The list of
-// renditions does: they become ready one after the other, and can be deleted.
+// renditions does: they become ready one after the other, and can be deleted. Chapters are set anew.
 func MayChange(file string) bool {
 	f, ok := stream.Parse(file)
-	return ok && (f.Kind == stream.Master || f.Kind == stream.Manifest)
+	return ok && slices.Contains([]stream.Kind{stream.Master, stream.Manifest, stream.ChaptersVTT, stream.ChaptersJSON}, f.Kind)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/cdn"
+	"github.com/spool-video/spool/internal/service/chapters"
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/janitor"
@@ -80,6 +81,7 @@ type Services struct {
 
 	Keys     *auth.Keys
 	Captions *captions.Service
+	Chapters *chapters.Service
 	Pictures *pictures.Service
 	Signing  *auth.SigningKeys
 	Reserve  *diskspace.Reserve
@@ -157,6 +159,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Chapters = chapters.New(p.Store, func() error { return s.Reserve.Check(chapters.MaxSize) })
 	s.Tenants = tenants.New(p.Store, now)
 	s.Tokens = auth.NewTokens(s.Signing, p.Store)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)

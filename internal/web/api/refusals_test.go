@@ -72,6 +72,11 @@ var bodyOperations = []bodyOperation{
 	}},
 	{"putPoster", "PUT", "/api/video/{id}/poster", []field{{"timeSeconds", `1.5`, nil}}},
 	{"addResolution", "POST", "/api/video/{id}/resolutions", []field{{"resolution", `"144p"`, []string{`"720p"`, `"720P"`, `"9p"`}}}},
+	{"putChapters", "PUT", "/api/video/{id}/chapters", []field{
+		{"chapters", `[{"startSeconds":0,"title":"One"}]`, []string{
+			`[{"startSeconds":-1,"title":""}]`, `[{"startSeconds":2,"title":"a"},{"startSeconds":1,"title":"b"}]`, `[{"title":1},{"startSeconds":"1"},null]`, `[{"startSeconds":1e999,"title":"a\nb"}]`,
+		}},
+	}},
 	{"createKey", "POST", "/api/key", []field{
 		{"name", `"site"`, nil},
 		{"scopes", `["read"]`, []string{`["read","read"]`, `["READ"]`, `["read",1,"x"]`, `"read"`}},
@@ -343,7 +348,7 @@ func (r *rig) refusable() map[string]string {
 	var hook struct{ ID string }
 	r.Must(json.Unmarshal(w.Body.Bytes(), &hook))
 	return map[string]string{
-		"completeUpload": id, "createToken": id, "putPoster": id, "editVideo": id, "addResolution": string(r.Ready(servicetest.Plan("720p", "240p")).ID), "updateWebhook": hook.ID, "reportDelivery": testID,
+		"completeUpload": id, "createToken": id, "putPoster": id, "editVideo": id, "putChapters": id, "addResolution": string(r.Ready(servicetest.Plan("720p", "240p")).ID), "updateWebhook": hook.ID, "reportDelivery": testID,
 	}
 }
 

@@ -50,7 +50,7 @@ func newRig(t *testing.T, c Config, options ...func(*servicetest.Config)) *rig {
 	disk := func() (system.Disk, error) { return system.Disk{Free: 1 << 30, Size: 1 << 40}, nil }
 	r.api = New(Services{
 		Keys: r.Keys, Catalog: r.Catalog, Uploads: r.Uploads, Deleter: r.Deleter, Tenants: r.Tenants, Webhooks: r.webhooks,
-		Tokens: r.Tokens, Captions: r.Captions, Pictures: r.Pictures, Player: r.Player, Shares: r.Shares, System: system.New("1.2.3", r.Store, r.Queue, disk),
+		Tokens: r.Tokens, Captions: r.Captions, Chapters: r.Chapters, Pictures: r.Pictures, Player: r.Player, Shares: r.Shares, System: system.New("1.2.3", r.Store, r.Queue, disk),
 	}, c)
 	mux := http.NewServeMux()
 	r.api.Register(mux)
@@ -279,6 +279,8 @@ var everyOperation = []struct {
 	{"retry resolution", "POST", "/api/video/resolution/{resolution}/retry", "", "/api/video/resolution/{id}/retry", 200},
 	{"put captions", "PUT", "/api/video/{public}/captions/de", "WEBVTT\n\n00:00.000 --> 00:01.000\nHallo\n", "/api/video/{id}/captions/{language}", 201},
 	{"replace captions", "PUT", "/api/video/{public}/captions/de", "WEBVTT\n\n00:00.000 --> 00:01.000\nWelt\n", "/api/video/{id}/captions/{language}", 200},
+	{"put chapters", "PUT", "/api/video/{public}/chapters", `{"chapters":[{"startSeconds":0,"title":"One"}]}`, "/api/video/{id}/chapters", 200},
+	{"delete chapters", "DELETE", "/api/video/{public}/chapters", "", "/api/video/{id}/chapters", 200},
 	{"delete captions", "DELETE", "/api/video/{public}/captions/en", "", "/api/video/{id}/captions/{language}", 200},
 	{"put poster", "PUT", "/api/video/{public}/poster", tinyPNG, "/api/video/{id}/poster", 200},
 	{"delete poster", "DELETE", "/api/video/{public}/poster", "", "/api/video/{id}/poster", 200},

@@ -4,6 +4,7 @@ import (
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/chapters"
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pictures"
 	"github.com/spool-video/spool/internal/service/playback"
@@ -29,6 +30,7 @@ type Services struct {
 	Webhooks *webhook.Service
 	Tokens   *auth.Tokens
 	Captions *captions.Service
+	Chapters *chapters.Service
 	System   *system.Service
 	Player   *playback.Player
 	Shares   *share.Service
@@ -55,6 +57,7 @@ func (a *API) groups() []group {
 		captionRoutes{s.Captions, s.Catalog},
 		originalRoutes{s.Player},
 		shareRoutes{s.Shares},
+		chapterRoutes{s.Chapters},
 		posterRoutes{s.Pictures, s.Catalog},
 		tenantRoutes{s.Tenants},
 		systemRoutes{s.System},
@@ -72,6 +75,7 @@ type videoView struct {
 	VideoURLs
 	VideoFiles
 	VideoCaptions
+	VideoChapters
 	VideoDetails
 }
 
@@ -83,6 +87,7 @@ func viewPlayback(p catalog.PlaybackInfo) videoView {
 		VideoURLs:     viewVideoURLs(p.URLs),
 		VideoFiles:    viewVideoFiles(p.URLs.Files),
 		VideoCaptions: viewVideoCaptions(p.URLs.Files),
+		VideoChapters: viewChapters(p.Chapters, p.URLs.Chapters),
 		VideoDetails:  viewVideoDetails(p.State),
 	}
 	for _, r := range p.Resolutions {

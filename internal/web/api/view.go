@@ -174,6 +174,7 @@ type videoStateView struct {
 	VideoURLs
 	VideoFiles
 	Captions []captionsView `json:"captions,omitzero" nullable:"false" doc:"The captions of the video, one for each language. Absent without URLs."`
+	VideoChapters
 	VideoDetails
 }
 
@@ -202,7 +203,7 @@ func viewState(s catalog.State) videoStateView {
 // viewRead is viewState with all URLs.
 func viewRead(p catalog.PlaybackInfo) videoStateView {
 	out, whole := viewState(p.State), viewPlayback(p)
-	out.VideoURLs, out.VideoFiles, out.Captions = whole.VideoURLs, whole.VideoFiles, whole.Captions
+	out.VideoURLs, out.VideoFiles, out.Captions, out.VideoChapters = whole.VideoURLs, whole.VideoFiles, whole.Captions, whole.VideoChapters
 	for i, r := range whole.Resolutions {
 		out.Resolutions[i].value = resolutionStateView(r.value)
 	}

@@ -28,6 +28,7 @@ type state struct {
 	MP4        string  `json:"mp4"`
 	Poster     string  `json:"poster"`
 	Storyboard string  `json:"storyboard"`
+	Chapters   string  `json:"chapters"`
 	Duration   float64 `json:"duration"` // seconds
 	Tall       bool    `json:"tall"`     // higher than wide
 	Facts      string  `json:"facts"`
@@ -55,6 +56,9 @@ func stateOf(info catalog.PlaybackInfo) state {
 		if r.Status == video.Ready {
 			s.Ready++
 		}
+	}
+	if len(info.Chapters) > 0 {
+		s.Chapters = info.URLs.Chapters
 	}
 	size := sizeOf(info)
 	s.Tall = size.height > size.width

@@ -10,6 +10,7 @@
 //	mp4         URL of an MP4 file, played where HLS cannot be
 //	poster      URL of a picture that is shown until it plays
 //	storyboard  URL of a WebVTT file whose cues name pictures by #xywh=, for previews
+//	chapters    URL of a WebVTT file whose cues are the titles of chapters
 //	video-title what screen readers and the lock screen of a phone call it
 //	video-id    where it remembers the position, in this browser
 //	making      present while the video is still being encoded

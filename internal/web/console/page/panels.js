@@ -7,6 +7,7 @@
 
 import { Access } from "./access.js";
 import { Captions } from "./captions.js";
+import { Chapters } from "./chapters.js";
 import { Metadata } from "./details.js";
 import { Resolutions, Stills } from "./files.js";
 import { Links } from "./links.js";
@@ -20,7 +21,7 @@ import { Sound } from "./sound.js";
 const rooms = [
   ["Overview", Making, Facts, Poster, Metadata, Removal],
   ["Share", Links, WatchLink, Addresses, Access],
-  ["Text", Captions],
+  ["Text", Captions, Chapters],
   ["Sound", Sound],
   ["Files", Resolutions, Stills, Original],
   ["Report", Report],

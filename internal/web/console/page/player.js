@@ -8,7 +8,7 @@ const urlLifetime = 3300_000; // milliseconds that URLs are used: signed ones ar
 // whenLoaded is resolved when the player's module has been loaded, and rejected if that
 // fails. The module is loaded when the first video is opened.
 let whenLoaded = null;
-const loadPlayer = () => (whenLoaded ??= import("../player/player.js"));
+export const loadPlayer = () => (whenLoaded ??= import("../player/player.js"));
 
 // Player plays a video with the player of the watch page. It is hidden until there is
 // something to play.
@@ -17,6 +17,8 @@ export class Player {
   #video = null; // with URLs
   #refreshedAt = 0;
   #element = null;
+  #chapters = ""; // that it shows
+  #followers = []; // of the position
   #status = el("p", { class: "fine", role: "status" });
   #frame = el("div", { class: "frame" });
 
@@ -44,6 +46,7 @@ export class Player {
     this.#element.addEventListener(adaptive ? "spool-error" : "error", (event) => this.#recover(event.detail?.message));
     this.#setSource();
     this.#frame.replaceChildren(this.#element);
+    for (const type of ["timeupdate", "seeking"]) this.media.addEventListener(type, ({ target }) => this.#followers.forEach((f) => f(target)));
   }
 
   #setSource() {
@@ -64,6 +67,7 @@ export class Player {
   // update says whether more is being made, and what is there, without interrupting.
   #update() {
     const { status, storyboardUrl, captions = [] } = this.#video;
+    this.#showChapters();
     // The signatures in the URLs change whenever the video is loaded; a file's name, when its captions do.
     this.#element.setAttribute("caption-files", captions.map((c) => c.url?.split("/").at(-1)).join(" "));
     if (status === "ready" && storyboardUrl && !this.#element.hasAttribute("storyboard")) this.#element.setAttribute("storyboard", storyboardUrl);
@@ -71,7 +75,27 @@ export class Player {
     this.#element.toggleAttribute("making", status === "processing" && !largest(this.#video));
   }
 
+  // showChapters shows them again when they have changed: their address may be the same.
+  #showChapters() {
+    const now = JSON.stringify(this.#video.chapters);
+    if (this.#element.localName === "video" || now === this.#chapters) return;
+    this.#chapters = now;
+    this.#element.removeAttribute("chapters");
+    if (this.#video.chaptersUrl) this.#element.setAttribute("chapters", this.#video.chaptersUrl);
+  }
+
+  // media is the video element; null while there is nothing to play.
+  get media() { return this.#element?.media ?? this.#element; }
+
+  // follow has f called with the media element whenever its position has changed.
+  follow(f) { this.#followers.push(f); }
+
+  seek(seconds) {
+    if (this.media) this.media.currentTime = seconds;
+  }
+
   stop() {
+    this.#chapters = "";
     this.#video = null;
     this.#element?.remove();
     this.#element = null;

@@ -123,8 +123,8 @@ export class VideoPage {
       resolution.variants?.forEach((v, i) => { v.videoUrl = variants?.[i]?.videoUrl; });
       Object.assign(resolution, { videoUrl, thumbnailImageUrls });
     }
-    const { hlsUrl, dashUrl, posterUrl, storyboardUrl, previewUrl, embedUrl, watchUrl, captions, playable } = this.video;
-    this.video = { hlsUrl, dashUrl, posterUrl, storyboardUrl, previewUrl, embedUrl, watchUrl, captions, ...state };
+    const { hlsUrl, dashUrl, posterUrl, storyboardUrl, previewUrl, embedUrl, watchUrl, captions, chapters, chaptersUrl, playable } = this.video;
+    this.video = { hlsUrl, dashUrl, posterUrl, storyboardUrl, previewUrl, embedUrl, watchUrl, captions, chapters, chaptersUrl, ...state };
     if (state.playable && !playable) this.player.show(this.video);
     this.#show();
   }

@@ -56,7 +56,7 @@ function show(state) {
   if (facts) setText(facts, state.facts);
   if (!state.playable) return showWaiting(state);
   const player = stage.querySelector("spool-player") ?? addPlayer(state);
-  for (const name of ["hls", "mp4", "poster", "storyboard"]) {
+  for (const name of ["hls", "mp4", "poster", "storyboard", "chapters"]) {
     if (state[name] && player.getAttribute(name) !== state[name]) player.setAttribute(name, state[name]);
   }
   if (state.duration > 0) player.setAttribute("duration", state.duration);

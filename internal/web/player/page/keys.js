@@ -7,6 +7,7 @@ const keys = [
   [["←", "J"], "10 seconds back"],
   [["→", "L"], "10 seconds on"],
   [["0", "…", "9"], "Go to a tenth of the video: 5 is the middle"],
+  [["B", "N"], "To the chapter before, to the next chapter"],
   [["<", ">"], "Slower, faster"],
   [["↑", "↓"], "Louder, quieter"],
   [["M"], "Sound on or off"],

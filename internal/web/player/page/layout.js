@@ -15,6 +15,8 @@ export class Layout {
   video = el("video", { slot: "media", playsinline: "", preload: "none", crossorigin: "anonymous" });
   again = el("button", { type: "button" }, "Try again");
   restart = el("button", { type: "button" }, "Start over");
+  chapterButton = el("media-chrome-menu-button", { class: "chapter", invoketarget: "chapters", notooltip: "", hidden: "" });
+  chapterMenu = el("media-chrome-menu", { id: "chapters", "aria-label": "Chapters", hidden: "" });
   #poster = el("media-poster-image", { slot: "poster" });
   #note = el("span", { class: "note", hidden: "" });
   #live = el("div", { class: "live", role: "status" }, this.#note);
@@ -29,14 +31,15 @@ export class Layout {
       el("div", { slot: "centered-chrome", class: "centre", noautohide: "" },
         el("media-loading-indicator", { noautohide: "", loadingdelay: "400" }, icon("0 0 100 100", waitingShape)), el("media-play-button", { class: "big", notooltip: "" })),
       el("div", { slot: "top-chrome", class: "top" }, this.#live, this.#resumed),
-      settingsMenu(),
-      el("div", { class: "controls" }, timeLine(), controlBar()));
+      settingsMenu(), this.chapterMenu,
+      el("div", { class: "controls" }, timeLine(), controlBar(this.chapterButton)));
     // media-chrome keeps volume and language in a storage that some browsers refuse in frames of other sites.
     if (!hasStorage()) for (const name of ["novolumepref", "nomutedpref", "nosubtitleslangpref"]) this.controller.setAttribute(name, "");
     this.nodes = [this.controller, this.#problem];
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(css);
     this.sheets = [sheet];
+    backButton(this.chapterMenu);
     liftCaptions(this.controller, this.video);
     this.#poster.image.alt = "";
     this.#poster.image.addEventListener("error", () => this.showPoster(null));
@@ -93,13 +96,13 @@ function hasStorage() {
 
 function timeLine() {
   return el("media-control-bar", { class: "line" },
-    el("media-time-range", {}, el("media-preview-thumbnail", { slot: "preview" }), el("media-preview-time-display", { slot: "preview" })));
+    el("media-time-range", {}, ...["thumbnail", "chapter-display", "time-display"].map((name) => el(`media-preview-${name}`, { slot: "preview" }))));
 }
 
-function controlBar() {
+function controlBar(chapterButton) {
   return el("media-control-bar", { class: "bar" },
     el("media-play-button"), el("media-mute-button"), el("media-volume-range"),
-    timeDisplay(), el("span", { class: "gap" }),
+    timeDisplay(), chapterButton, el("span", { class: "gap" }),
     captionsButton(), el("media-settings-menu-button", {}, icon("0 0 24 24", gearShape)), ...airplay(),
     el("media-pip-button"), el("media-fullscreen-button"));
 }
@@ -143,6 +146,13 @@ function icon(viewBox, shape) {
   return svg;
 }
 
+// backButton mends the button of a menu that leads back: a menu must not contain a mere button.
+function backButton(menu) {
+  const button = menu.shadowRoot.querySelector("button[part~=back]");
+  button.setAttribute("role", "menuitem");
+  return button;
+}
+
 function settingsMenu() {
   const back = (text) => el("div", { slot: "title" }, text);
   const menu = el("media-settings-menu", { hidden: "", anchor: "auto" },
@@ -150,8 +160,7 @@ function settingsMenu() {
     el("media-settings-menu-item", {}, "Speed", el("media-playback-rate-menu", { slot: "submenu", hidden: "", rates: "0.5 0.75 1 1.25 1.5 2" }, back("Speed"))),
     el("media-settings-menu-item", {}, "Captions", el("media-captions-menu", { slot: "submenu", hidden: "" }, back("Captions"))));
   for (const one of [menu, ...menu.querySelectorAll("[slot=submenu]")]) {
-    const button = one.shadowRoot.querySelector("button[part~=back]");
-    button.setAttribute("role", "menuitem"); // a menu must not contain a mere button
+    const button = backButton(one);
     button.setAttribute("aria-label", `${one.querySelector(":scope > [slot=title]")?.textContent ?? ""}: back to all settings`);
   }
   return menu;

@@ -1,6 +1,7 @@
 // The element <spool-player>. The package comment in player.go describes its attributes.
 
 import "./media-chrome.js";
+import { Chapters } from "./chapters.js";
 import { KeyList } from "./keys.js";
 import { Layout } from "./layout.js";
 import { Memory } from "./memory.js";
@@ -8,13 +9,16 @@ import { Source } from "./source.js";
 import { addStoryboard } from "./storyboard.js";
 import { clock } from "./clock.js";
 
+export { readCues } from "./vtt.js";
+
 const noteTime = 6000; // milliseconds that the note about resuming is shown
 
 export class SpoolPlayer extends HTMLElement {
-  static observedAttributes = ["hls", "mp4", "poster", "storyboard", "video-title", "making", "ready", "caption-files", "duration", "loop", "page-keys"];
+  static observedAttributes = ["hls", "mp4", "poster", "storyboard", "chapters", "video-title", "making", "ready", "caption-files", "duration", "loop", "page-keys"];
 
   #layout = new Layout();
   #keys = new KeyList();
+  #chapters = new Chapters(this.#layout);
   #source = null;
   #memory = null;
   #wanted = false; // somebody pressed play before anything was loaded
@@ -61,6 +65,7 @@ export class SpoolPlayer extends HTMLElement {
     if (name === "loop") this.media.loop = now !== null;
     if (!this.#source) return; // not connected yet
     if (name === "storyboard") this.#loadStoryboard();
+    if (name === "chapters") this.#chapters.load(now);
     if (name === "making" || name === "duration") this.#showMaking();
     if (name === "ready" || name === "caption-files" || (name === "making" && now === null)) this.#source.refresh();
     if (name === "hls" && this.#source.renew(now)) return; // the same stream, with another signature
@@ -89,6 +94,7 @@ export class SpoolPlayer extends HTMLElement {
       onLive: (live) => { this.#live = live; this.#showMaking(); },
     });
     this.#loadStoryboard();
+    this.#chapters.load(this.getAttribute("chapters"));
     this.#showMaking();
     if (this.hasAttribute("autoplay")) this.#play();
     else if (this.hasAttribute("eager")) this.#source.load(false);
@@ -198,10 +204,13 @@ export class SpoolPlayer extends HTMLElement {
     this.#stopStoryboard = addStoryboard(this.media, this.getAttribute("storyboard"));
   }
 
-  // pressed knows the keys that media-chrome does not: a digit goes to a tenth of the video.
+  // pressed knows the keys that media-chrome does not: those for chapters, and digits, which go to a tenth of the video.
   #pressed(event) {
     if (event.key === "?") return this.#keys.open();
-    if (event.ctrlKey || event.metaKey || event.altKey || !/^[0-9]$/.test(event.key)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const by = { n: 1, b: -1 }[event.key];
+    if (by && this.#chapters.step(by)) return event.preventDefault();
+    if (!/^[0-9]$/.test(event.key)) return;
     const { duration } = this.media;
     if (!(duration > 0) || !Number.isFinite(duration)) return;
     this.media.currentTime = duration * Number(event.key) / 10;
@@ -213,7 +222,7 @@ export class SpoolPlayer extends HTMLElement {
     if (!this.hasAttribute("page-keys") || event.defaultPrevented || event.target !== document.body) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const key = new KeyboardEvent("keydown", { key: event.key, code: event.code, shiftKey: event.shiftKey, bubbles: true });
-    if (!/^([0-9kmfcpjl<>?]| |Arrow(Left|Right|Up|Down))$/.test(event.key)) return;
+    if (!/^([0-9kmfcpjlnb<>?]| |Arrow(Left|Right|Up|Down))$/.test(event.key)) return;
     event.preventDefault(); // space would scroll
     this.#layout.controller.dispatchEvent(key);
     this.#layout.controller.dispatchEvent(new KeyboardEvent("keyup", { key: event.key, code: event.code, shiftKey: event.shiftKey, bubbles: true }));

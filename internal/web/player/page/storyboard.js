@@ -1,8 +1,9 @@
 // Pictures above the time line. media-chrome looks for them in a metadata track called thumbnails.
 
+import { readCues } from "./vtt.js";
+
 const retryPause = 20_000; // milliseconds; the storyboard of a new video is made last
 const tries = 15;
-const cueLine = /^(?:(\d+):)?(\d\d):(\d\d\.\d{3}) --> (?:(\d+):)?(\d\d):(\d\d\.\d{3})/;
 
 // addStoryboard returns a function that stops it.
 export function addStoryboard(media, url) {
@@ -19,7 +20,7 @@ async function load(track, url, signal, left) {
   let response;
   try {
     response = await fetch(url, { signal });
-    if (response.ok) return parse(await response.text(), response.url || url).forEach((cue) => track.addCue(cue));
+    if (response.ok) return addPictures(track, readCues(await response.text()), response.url || url);
   } catch {
     return; // no previews then
   }
@@ -28,14 +29,6 @@ async function load(track, url, signal, left) {
   signal.addEventListener("abort", () => clearTimeout(timer));
 }
 
-// parse reads the few things that a storyboard has: times, and a picture with #xywh=.
-function parse(text, base) {
-  const cues = [], lines = text.split(/\r?\n/);
-  for (let i = 0; i + 1 < lines.length; i++) {
-    const found = cueLine.exec(lines[i]);
-    if (!found || !lines[i + 1].includes("#xywh=")) continue;
-    const [, h1, m1, s1, h2, m2, s2] = found.map((x) => Number(x ?? 0));
-    cues.push(new VTTCue(h1 * 3600 + m1 * 60 + s1, h2 * 3600 + m2 * 60 + s2, new URL(lines[i + 1].trim(), base).href));
-  }
-  return cues;
+function addPictures(track, cues, base) {
+  for (const { start, end, text } of cues) if (text.includes("#xywh=")) track.addCue(new VTTCue(start, end, new URL(text.trim(), base).href));
 }

@@ -16,6 +16,7 @@ media-controller {
   --media-range-bar-color: var(--accent); --media-range-track-background: rgb(255 255 255 / 28%);
   --media-time-range-buffered-color: rgb(255 255 255 / 42%);
   --media-range-track-height: 4px; --media-range-track-border-radius: 4px;
+  --media-range-segments-gap: 3px; --media-range-segment-hover-transform: scaleY(1.5);
   --media-range-thumb-background: #fff; --media-range-thumb-width: 13px; --media-range-thumb-height: 13px;
   --media-focus-box-shadow: inset 0 0 0 2px #fff;
   --media-tooltip-background: rgb(20 22 28 / 92%); --media-tooltip-border-radius: 6px; --media-tooltip-padding: 5px 9px;
@@ -49,6 +50,10 @@ media-preview-thumbnail { max-width: 200px; }
 .bar > * { border-radius: 8px; }
 .gap { flex: 1; }
 media-volume-range { width: 76px; height: 40px; }
+.chapter { min-width: 0; flex: 0 1 auto; border-radius: 8px; }
+.chapter .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.chapter .name::before { content: "›"; margin-right: 7px; opacity: 0.75; }
+media-preview-chapter-display { max-width: 240px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; --media-text-content-height: 20px; }
 media-time-display { padding: 0 8px; font-variant-numeric: tabular-nums; }
 media-captions-button[mediasubtitlesshowing] { --media-icon-color: var(--accent); }
 media-captions-button:not([mediasubtitleslist]), media-pip-button[mediapipunavailable], media-fullscreen-button[mediafullscreenunavailable], media-volume-range[mediavolumeunavailable],
@@ -58,6 +63,12 @@ media-settings-menu {
   right: 12px; bottom: 78px; border-radius: 12px; padding: 0; border: 1px solid rgb(255 255 255 / 14%); z-index: 1;
   box-shadow: 0 8px 28px rgb(0 0 0 / 45%); --media-menu-item-icon-height: 18px; --media-menu-item-indicator-height: 18px;
 }
+#chapters {
+  position: absolute; left: 12px; bottom: 78px; width: 340px; max-width: calc(100% - 24px); max-height: min(320px, calc(100% - 96px)); border-radius: 12px;
+  border: 1px solid rgb(255 255 255 / 14%); z-index: 1; box-shadow: 0 8px 28px rgb(0 0 0 / 45%); --media-menu-item-icon-height: 18px; --media-menu-item-indicator-height: 18px;
+}
+#chapters media-chrome-menu-item { min-height: 36px; box-sizing: border-box; white-space: normal; }
+#chapters .time { padding-left: 14px; opacity: 0.75; font-variant-numeric: tabular-nums; }
 media-settings-menu-item { min-height: 40px; box-sizing: border-box; }
 
 .centre { position: absolute; inset: 0; display: grid; place-items: center; pointer-events: none; }
@@ -108,6 +119,7 @@ kbd { min-width: 1.1em; padding: 1px 7px; text-align: center; font: 600 13px/1.5
 
 media-controller:not([breakpointmd]) media-volume-range { display: none; }
 media-controller:not([breakpointmd]) media-settings-menu { right: 6px; bottom: 48px; }
+media-controller:not([breakpointmd]) #chapters { left: 6px; bottom: 48px; }
 media-controller:not([breakpointsm]) media-pip-button { display: none; }
 media-controller:not([breakpointsm]) .big { width: 60px; height: 60px; --media-button-icon-height: 32px; }
 @media (pointer: coarse) {
