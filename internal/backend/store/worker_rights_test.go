@@ -38,7 +38,7 @@ func TestAWorkerReadsNoSecrets(t *testing.T) {
 	for _, statement := range []string{
 		"SELECT url FROM video_import", "DELETE FROM video_import",
 		"SELECT secret FROM webhook_secret", "SELECT url FROM webhook", "UPDATE webhook SET enabled = FALSE", "INSERT INTO webhook_secret VALUES ('h', 's', 0)",
-		"SELECT snapshot FROM webhook_event", "SELECT * FROM webhook_delivery", "DELETE FROM webhook_delivery", "SELECT hash FROM api_key", "SELECT secret FROM signing_key",
+		"SELECT snapshot FROM webhook_event", "SELECT * FROM webhook_delivery", "DELETE FROM webhook_delivery", "SELECT hash FROM api_key", "SELECT secret FROM signing_key", "SELECT secret FROM share",
 	} {
 		err := worker.InTx(ctx, func(tx *store.Tx) error {
 			_, err := tx.ExecContext(ctx, statement)
@@ -53,7 +53,7 @@ func TestAWorkerReadsNoSecrets(t *testing.T) {
 // checkReadableSecrets wants the owner to be told from a worker, by a process and by the doctor.
 func checkReadableSecrets(t *testing.T, owner, worker *store.Store, address, ofWorker string) {
 	t.Helper()
-	all := []string{"api_key", "signing_key", "video_import", "webhook_delivery", "webhook_event", "webhook_secret"}
+	all := []string{"api_key", "share", "signing_key", "video_import", "webhook_delivery", "webhook_event", "webhook_secret"}
 	got, err := store.ReadableSecrets(t.Context(), owner)
 	e, err2 := store.ExaminePostgres(t.Context(), address)
 	if err != nil || err2 != nil || !slices.Equal(got, all) || !slices.Equal(e.Secrets, all) {
