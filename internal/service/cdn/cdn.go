@@ -85,7 +85,7 @@ func (r *Recorder) File(ctx context.Context, tx *store.Tx, v video.Video, why Re
 
 // Poster records that the poster of a video is another picture. Call it when the storage has the new one.
 func (r *Recorder) Poster(ctx context.Context, tx *store.Tx, v video.Video) error {
-	return r.record(ctx, tx, v, PosterChanged, []string{video.PosterFile})
+	return r.record(ctx, tx, v, PosterChanged, []string{video.PosterFile, video.ThumbnailFile}) // without a time, that follows it
 }
 
 // sharedFiles are the files of a stream that belong to no single resolution. The audio is read
