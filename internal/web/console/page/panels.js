@@ -20,7 +20,7 @@ import { Sound } from "./sound.js";
 
 const rooms = [
   ["Overview", Making, Facts, Poster, Metadata, Removal],
-  ["Share", Links, WatchLink, Addresses, Access],
+  ["Share", WatchLink, Links, Addresses, Access],
   ["Text", Captions, Chapters],
   ["Sound", Sound],
   ["Files", Resolutions, Stills, Original],

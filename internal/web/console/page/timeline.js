@@ -47,7 +47,7 @@ export class Timeline {
   // show is called whenever the video was loaded.
   show(video, report) {
     this.#length = video.durationSeconds ?? 0;
-    this.#frame = 1 / (report?.source?.frameRate || usualRate);
+    this.#frame = 1 / (report?.found?.video.frameRate || usualRate);
     this.node.hidden = !(this.#length > 0);
     for (const point of [this.#head, this.#from, this.#to, ...this.#marks]) this.#place(point, point.at);
     const url = video.status === "ready" ? video.storyboardUrl ?? "" : "";
