@@ -56,6 +56,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tag": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the tags of your videos */
+        get: operations["listTags"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tenant": {
         parameters: {
             query?: never;
@@ -105,7 +122,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change many videos
+         * @description All of them are changed, or none: an unknown id is 404 and changes nothing.
+         */
+        patch: operations["editVideos"];
         trace?: never;
     };
     "/api/video/resolution/{id}": {
@@ -160,7 +181,7 @@ export interface paths {
         delete: operations["deleteVideo"];
         options?: never;
         head?: never;
-        /** Change the title or the metadata of a video */
+        /** Change what is said about a video */
         patch: operations["editVideo"];
         trace?: never;
     };
@@ -177,6 +198,27 @@ export interface paths {
         post?: never;
         /** Delete the captions of a language */
         delete: operations["deleteCaptions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/video/{id}/chapters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set the chapters of a video
+         * @description All chapters are replaced. An empty list says that the video has none, so that the chapters of its file are not taken.
+         */
+        put: operations["putChapters"];
+        post?: never;
+        /** Delete the chapters of a video */
+        delete: operations["deleteChapters"];
         options?: never;
         head?: never;
         patch?: never;
@@ -231,6 +273,47 @@ export interface paths {
         /** Fetch the file of a video again */
         post: operations["retryImport"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/video/{id}/original": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a URL of the uploaded file
+         * @description The URL sends the file as it was uploaded, under its own name, with ranges. 404 original_gone: the server has keep_source off, and the file was removed after the encoding. 409 upload_incomplete: it has not arrived yet.
+         */
+        post: operations["createOriginal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/video/{id}/poster": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Choose the poster: a picture, or a frame of the video
+         * @description posterUrl stays the same. An uploaded picture is reduced to 1280 pixels in width. A frame is taken from a resolution that is ready.
+         */
+        put: operations["putPoster"];
+        post?: never;
+        /** Take the automatic poster again */
+        delete: operations["deletePoster"];
         options?: never;
         head?: never;
         patch?: never;
@@ -299,6 +382,47 @@ export interface paths {
         /** Add a resolution to a video */
         post: operations["addResolution"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/video/{id}/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the shares of a video, newest first */
+        get: operations["listShares"];
+        put?: never;
+        /**
+         * Make a page for people without a key
+         * @description Everybody who has url can watch the video, also a private one, and needs the password if there is one. Needs the scopes read and write. 409 limit_reached: a video has at most 100 shares.
+         */
+        post: operations["createShare"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/video/{id}/share/{shareId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a share
+         * @description The page is gone at once. What it handed out ends within a minute.
+         */
+        delete: operations["deleteShare"];
         options?: never;
         head?: never;
         patch?: never;
@@ -535,6 +659,24 @@ export interface components {
         CaptionsKind: "subtitles" | "captions";
         /** @enum {string} */
         CaptionsSource: "uploaded" | "embedded";
+        ChangedVideos: {
+            /** @description In the order of ids. */
+            videos: components["schemas"]["VideoState"][];
+        };
+        Chapter: {
+            /**
+             * Format: double
+             * @description Where the next one begins, or the video ends. Absent from the last one while the length of the video is not known.
+             */
+            endSeconds?: number;
+            /** Format: double */
+            startSeconds: number;
+            title: string;
+        };
+        Chapters: {
+            /** @description As reads show them. */
+            chapters: components["schemas"]["Chapter"][];
+        };
         CodecCost: {
             codec: components["schemas"]["VideoCodec"];
             /** Format: double */
@@ -643,7 +785,7 @@ export interface components {
         /** @enum {string} */
         DeliveryState: "pending" | "delivered" | "failed";
         /** @enum {string} */
-        DeliveryType: "video.upload_completed" | "video.playable" | "video.resolution_ready" | "video.ready" | "video.failed" | "video.deleted" | "webhook.test";
+        DeliveryType: "video.upload_completed" | "video.playable" | "video.resolution_ready" | "video.ready" | "video.failed" | "video.expiring" | "video.deleted" | "webhook.test";
         Disk: {
             /** Format: int64 */
             freeBytes: number;
@@ -882,6 +1024,30 @@ export interface components {
             /** @description The API key itself. It is told this once. */
             secret: string;
         };
+        ManyEdit: {
+            /**
+             * Format: date-time
+             * @description When the videos are deleted, at the latest a minute later. null: never.
+             */
+            expiresAt?: string | null;
+            /** @description The videos. Repetitions count once. */
+            ids: string[];
+            /** @description Changes the tags of each video. */
+            tags?: components["schemas"]["TagChanges"];
+        };
+        NewChapter: {
+            /**
+             * Format: double
+             * @description From the beginning of the video. Later than the chapter before.
+             */
+            startSeconds: number;
+            /** @description One line. */
+            title: string;
+        };
+        NewChapters: {
+            /** @description In the order of their times. */
+            chapters: components["schemas"]["NewChapter"][];
+        };
         NewKey: {
             /**
              * Format: int64
@@ -895,12 +1061,41 @@ export interface components {
         };
         /** @enum {string} */
         NewKeyScopes: "read" | "write" | "delete" | "admin";
+        NewOriginal: {
+            /**
+             * Format: int64
+             * @description How many seconds the URL is valid. The operator may allow less.
+             * @default 3600
+             */
+            expiresIn: number;
+        };
+        NewPoster: {
+            /**
+             * Format: double
+             * @description When the frame is shown. After the end of the video it is the last one.
+             * @example 12.5
+             */
+            timeSeconds: number;
+        };
         NewResolution: {
             /** @description The output to add to the video. */
             resolution: components["schemas"]["ResolutionName"];
         };
         NewSecret: {
             secret: string;
+        };
+        NewShare: {
+            /** @description The page offers the largest MP4 file. */
+            download?: boolean | null;
+            /**
+             * Format: date-time
+             * @description When the page ends, in the future. Absent or null: never.
+             */
+            expiresAt?: string | null;
+            /** @description For you, to tell shares apart. Visitors do not see it. */
+            label?: string | null;
+            /** @description What the page asks for. It is kept as argon2id. Absent, null or empty: none. */
+            password?: string | null;
         };
         NewToken: {
             /**
@@ -918,12 +1113,22 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             /**
+             * Format: date-time
+             * @description When the video is deleted, at the latest a minute later. Absent or null: never.
+             */
+            expiresAt?: string | null;
+            /**
              * @description A label. Its extension decides the upload's content type. Required unless there is a sourceUrl, whose last part is the default.
              * @example holiday.mp4
              */
             filename?: string;
             /** @description Public videos have permanent URLs, private ones signed URLs that expire. */
             isPublic: boolean;
+            /**
+             * Format: double
+             * @description A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes.
+             */
+            maxDurationSeconds?: number | null;
             /** @description The outputs to make. Duplicates are ignored. Required unless there is a sourceUrl; the default is the server's. */
             resolutions?: components["schemas"]["ResolutionName"][];
             /**
@@ -932,10 +1137,14 @@ export interface components {
              * @example https://example.com/holiday.mp4
              */
             sourceUrl?: string | null;
+            /** @description Words by which the video is found again: at most 50 of 1 to 64 characters. Spaces around them are removed, case tells them apart, and repetitions count once. */
+            tags?: string[] | null;
             /** @description When to take thumbnails, in seconds. */
             thumbnailTimestampsSeconds?: number[] | null;
             /** @description What people call the video. Absent, null or empty: the filename without its extension. */
             title?: string | null;
+            /** @description Make only a part of the file. All other times of the video count from the start of the part. */
+            trim?: components["schemas"]["TrimBody"];
             /** @description Upscale sources that are smaller than the requested size, within the limits of the server. */
             upscale?: boolean | null;
         };
@@ -951,6 +1160,18 @@ export interface components {
              * @description Where events are sent: https, or http where the operator allows it. Required unless pull is true.
              */
             url?: string;
+        };
+        Original: {
+            /** Format: date-time */
+            expiresAt: string;
+            /** @description As it was when the video was created. Characters that a file name must not have are replaced when it is saved. */
+            filename: string;
+            /** @description Hexadecimal. null if the bytes did not all pass through the server, as in a PUT to a bucket, or if it was killed meanwhile. */
+            sha256: string | null;
+            /** Format: int64 */
+            sizeBytes: number;
+            /** Format: uri */
+            url: string;
         };
         Output: {
             /**
@@ -1072,6 +1293,8 @@ export interface components {
             };
             /** @description The programs that were run, in the order they ended. If there are very many, only the first and those that failed are listed. */
             runs: components["schemas"]["Run"][];
+            /** @description Of the uploaded file, hexadecimal. null if it is not known: see createOriginal. */
+            sha256: string | null;
             status: components["schemas"]["VideoStatus"];
             /** @description The cost of all runs, including those that are not listed. */
             totals: components["schemas"]["Totals"];
@@ -1215,6 +1438,28 @@ export interface components {
             /** @description Absent for a video of another tenant. */
             videoId?: string;
         };
+        Share: {
+            /** Format: date-time */
+            createdAt: string;
+            download: boolean;
+            /**
+             * Format: date-time
+             * @description null: never.
+             */
+            expiresAt: string | null;
+            hasPassword: boolean;
+            /** Format: uuid */
+            id: string;
+            label: string;
+            /**
+             * Format: uri
+             * @description Of the page. It is a secret: it opens the video.
+             */
+            url: string;
+        };
+        ShareList: {
+            shares: components["schemas"]["Share"][];
+        };
         Stream: {
             /** @example mov_text */
             codec: string;
@@ -1255,6 +1500,26 @@ export interface components {
             version: string;
             /** @description Live processes that run tasks, on all machines. */
             workers: components["schemas"]["Worker"][];
+        };
+        Tag: {
+            tag: string;
+            /**
+             * Format: int64
+             * @description How many videos have it, whatever their status.
+             */
+            videos: number;
+        };
+        TagChanges: {
+            /** @description They come after the tags that a video has. */
+            add?: string[] | null;
+            /** @description A video need not have them. */
+            remove?: string[] | null;
+        };
+        TagList: {
+            /** @description The cursor of the next page; absent on the last one. */
+            nextCursor?: string;
+            /** @description By name; case and accents do not matter for the order. */
+            tags: components["schemas"]["Tag"][];
         };
         Tenant: {
             /**
@@ -1332,6 +1597,18 @@ export interface components {
              */
             wallSeconds: number;
         };
+        TrimBody: {
+            /**
+             * Format: double
+             * @description The last frame before this second is the last one. Absent: the end. Behind the end of the file, the video ends with it and has a warning.
+             */
+            endSeconds?: number | null;
+            /**
+             * Format: double
+             * @description The first frame at or after this second of the file is the first one of the video. Absent: the beginning.
+             */
+            startSeconds?: number | null;
+        };
         Upload: {
             contentType: string;
             /** Format: uuid */
@@ -1408,6 +1685,13 @@ export interface components {
         Video: {
             /** @description The captions of the video, one for each language. */
             captions: components["schemas"]["Captions"][];
+            /** @description The chapters of the video. Absent where the video is shown without URLs. */
+            chapters?: components["schemas"]["Chapter"][];
+            /**
+             * Format: uri
+             * @description The chapters as WebVTT. Absent if there are none.
+             */
+            chaptersUrl?: string;
             /** Format: date-time */
             createdAt: string;
             customMetadata?: {
@@ -1428,6 +1712,11 @@ export interface components {
              * @description A page with the player alone, for an iframe. Of a private video it expires with the other URLs.
              */
             embedUrl?: string;
+            /**
+             * Format: date-time
+             * @description When the video is deleted. Absent: never.
+             */
+            expiresAt?: string;
             /** @description Why status is fail. */
             failure?: components["schemas"]["Failure"];
             /**
@@ -1471,6 +1760,13 @@ export interface components {
              * @description WebVTT for scrubbing: each cue names a part of a JPEG, relative to this address, as file#xywh=x,y,width,height. Answers 404 not_ready until it is made, within seconds after status is ready. Absent if the video has none.
              */
             storyboardUrl?: string;
+            /** @description In the order of the client. */
+            tags: string[];
+            /**
+             * Format: uri
+             * @description Any frame as a picture: add ?time=SECONDS&width=&height=&fit=contain|cover&format=webp. Sides are 16 to 1920 pixels, and no picture is larger than the video. Without time: the moment of the poster. Answers 404 not_ready until a resolution is ready.
+             */
+            thumbnailUrl?: string;
             /** @description What people call the video. */
             title: string;
             /**
@@ -1493,8 +1789,39 @@ export interface components {
             customMetadata?: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Format: date-time
+             * @description When the video is deleted, at the latest a minute later. null: never.
+             */
+            expiresAt?: string | null;
+            /** @description Makes the video public or private. Its files move, which takes seconds if they are large, and all earlier URLs are dead when the answer is sent. The answer has the new ones; URLs of a private video live an hour. */
+            isPublic?: boolean;
+            /** @description Replaces all tags. null removes them. */
+            tags?: string[] | null;
             /** @description The new title. null or empty: the filename without its extension. */
             title?: string | null;
+        };
+        VideoFiles: {
+            /**
+             * Format: uri
+             * @description A JPEG of a telling frame, at most 1280 pixels wide. Answers 404 not_ready until it is made, which is before status is ready. Absent if the video has none: it failed, or was made before there were posters.
+             */
+            posterUrl?: string;
+            /**
+             * Format: uri
+             * @description A short silent animated WebP, at most 640 pixels wide and 1 MB. Made at the same time.
+             */
+            previewUrl?: string;
+            /**
+             * Format: uri
+             * @description WebVTT for scrubbing: each cue names a part of a JPEG, relative to this address, as file#xywh=x,y,width,height. Answers 404 not_ready until it is made, within seconds after status is ready. Absent if the video has none.
+             */
+            storyboardUrl?: string;
+            /**
+             * Format: uri
+             * @description Any frame as a picture: add ?time=SECONDS&width=&height=&fit=contain|cover&format=webp. Sides are 16 to 1920 pixels, and no picture is larger than the video. Without time: the moment of the poster. Answers 404 not_ready until a resolution is ready.
+             */
+            thumbnailUrl?: string;
         };
         VideoList: {
             /** @description The cursor of the next page; absent on the last one. */
@@ -1505,6 +1832,13 @@ export interface components {
         VideoState: {
             /** @description The captions of the video, one for each language. Absent without URLs. */
             captions?: components["schemas"]["Captions"][];
+            /** @description The chapters of the video. Absent where the video is shown without URLs. */
+            chapters?: components["schemas"]["Chapter"][];
+            /**
+             * Format: uri
+             * @description The chapters as WebVTT. Absent if there are none.
+             */
+            chaptersUrl?: string;
             /** Format: date-time */
             createdAt: string;
             customMetadata?: {
@@ -1525,6 +1859,11 @@ export interface components {
              * @description A page with the player alone, for an iframe. Of a private video it expires with the other URLs.
              */
             embedUrl?: string;
+            /**
+             * Format: date-time
+             * @description When the video is deleted. Absent: never.
+             */
+            expiresAt?: string;
             /** @description Why status is fail. */
             failure?: components["schemas"]["Failure"];
             filename: string;
@@ -1569,6 +1908,13 @@ export interface components {
              * @description WebVTT for scrubbing: each cue names a part of a JPEG, relative to this address, as file#xywh=x,y,width,height. Answers 404 not_ready until it is made, within seconds after status is ready. Absent if the video has none.
              */
             storyboardUrl?: string;
+            /** @description In the order of the client. */
+            tags: string[];
+            /**
+             * Format: uri
+             * @description Any frame as a picture: add ?time=SECONDS&width=&height=&fit=contain|cover&format=webp. Sides are 16 to 1920 pixels, and no picture is larger than the video. Without time: the moment of the poster. Answers 404 not_ready until a resolution is ready.
+             */
+            thumbnailUrl?: string;
             /** @description What people call the video. */
             title: string;
             /**
@@ -2024,6 +2370,89 @@ export interface operations {
             };
         };
     };
+    listTags: {
+        parameters: {
+            query?: {
+                /** @description How many tags at most. */
+                limit?: number;
+                /** @description The nextCursor of the page before; absent: from the first tag on. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TagList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listTenants: {
         parameters: {
             query?: {
@@ -2206,6 +2635,8 @@ export interface operations {
                 sort?: components["schemas"]["ListVideosSort"];
                 /** @description Which end comes first: the smallest or the largest. Absent: asc for title, desc for everything else. */
                 order?: components["schemas"]["ListVideosOrder"];
+                /** @description Only videos with this tag; if it is given several times, only videos with all of them. */
+                tag?: string[];
                 /** @description metadata.KEY=VALUE: only videos whose customMetadata has VALUE under KEY; if there are several, all must match. A page of such a search may have few videos, or none, and a nextCursor: continue with it. */
                 metadata?: {
                     [key: string]: string;
@@ -2331,6 +2762,135 @@ export interface operations {
             };
             /** @description Forbidden */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Insufficient Storage */
+            507: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    editVideos: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ManyEdit"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedVideos"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3141,6 +3701,220 @@ export interface operations {
             };
         };
     };
+    putChapters: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description A list, WebVTT whose texts are the titles, or lines such as "00:42 The second act"; UTF-8, at most 1 MiB. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewChapters"];
+                "text/plain": string;
+                "text/vtt": string;
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Chapters"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Insufficient Storage */
+            507: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteChapters: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     completeUpload: {
         parameters: {
             query?: never;
@@ -3432,6 +4206,363 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createOriginal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewOriginal"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Original"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putPoster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description A picture of at most 10 MiB and 64 megapixels, or a time. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPoster"];
+                "image/avif": string;
+                "image/jpeg": string;
+                "image/png": string;
+                "image/webp": string;
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VideoFiles"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Locked */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Insufficient Storage */
+            507: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deletePoster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VideoFiles"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3825,6 +4956,307 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listShares: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createShare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Share"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteShare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+                /** @description The id of the share. */
+                shareId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
