@@ -117,8 +117,7 @@ func chaptersInBrowser(v *visitor, address string) {
 	v.wait("the choice", inPlayer+`.currentTime === 4 && `+part("#chapters")+`.hidden`)
 	v.wait("the last chapter", name+` === "End"`)
 	v.tab.emulate(1000, "light")
-	var box struct{ X, Y, W float64 }
-	box = eval[struct{ X, Y, W float64 }](v.tab, `(({x, y, width, height}) => ({X: x, Y: y + height / 2, W: width}))(`+part("media-time-range")+`.getBoundingClientRect())`)
+	box := eval[struct{ X, Y, W float64 }](v.tab, `(({x, y, width, height}) => ({X: x, Y: y + height / 2, W: width}))(`+part("media-time-range")+`.getBoundingClientRect())`)
 	v.tab.call("Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": box.X + box.W/2, "y": box.Y}, nil)
 	v.wait("the title above the line", part("media-preview-chapter-display")+`.shadowRoot.textContent.includes("<b>Middle</b> & more")`)
 	v.tab.shoot("chapters-preview")
