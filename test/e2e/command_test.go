@@ -142,7 +142,7 @@ func TestTheCommandLineExplains(t *testing.T) {
 	dir := films(t, "one.mp4", "two.mp4")
 	for line, want := range map[string]string{
 		"upload":                               `2 expected "<file> ..."`,
-		"upload one.mp4 two.mp4 --title=x":     "2 --title and --captions are for a single file",
+		"upload one.mp4 two.mp4 --title=x":     "2 --title, --trim and --captions are for a single file",
 		"upload one.mp4 --metadata=x":          "2 is not KEY=VALUE",
 		"upload one.mp4 --captions=film.vtt":   "2 does not say its language",
 		"upload one.mp4 --resolutions=721p":    "2 must be one of",

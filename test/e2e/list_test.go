@@ -17,7 +17,7 @@ type listing struct {
 	NextCursor string        `json:"nextCursor"`
 }
 
-// listedVideo is a video without addresses but that of its poster.
+// listedVideo is a video. It has the addresses of its pictures and no others.
 type listedVideo struct {
 	watch
 	Filename  string    `json:"filename"`
@@ -31,7 +31,7 @@ func (s *server) list(key string, query url.Values) listing {
 	all := decode[listing](s.t, r, http.StatusOK)
 	rest := string(r.body)
 	for _, v := range all.Videos {
-		for _, address := range []string{v.PosterURL, v.StoryboardURL, v.PreviewURL} {
+		for _, address := range []string{v.PosterURL, v.ThumbnailURL, v.StoryboardURL, v.PreviewURL} {
 			if address != "" {
 				rest = strings.ReplaceAll(rest, address, "")
 			}

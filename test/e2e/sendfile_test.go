@@ -79,8 +79,9 @@ func wantSameHeaders(t *testing.T, name string, got, want http.Header) {
 				t.Errorf("%s: there is no %s behind nginx", name, h)
 			}
 		case "Cache-Control": // less of it is left
-			if a, b := got.Get(h), want.Get(h); a == "" || a[:strings.Index(a, "=")] != b[:strings.Index(b, "=")] {
-				t.Errorf("%s: %s is %q behind nginx, and %q without", name, h, a, b)
+			a, _, _ := strings.Cut(got.Get(h), "=")
+			if b, _, _ := strings.Cut(want.Get(h), "="); a == "" || a != b {
+				t.Errorf("%s: %s is %q behind nginx, and %q without", name, h, got.Get(h), want.Get(h))
 			}
 		default:
 			if a, b := strings.Join(got.Values(h), "; "), strings.Join(want.Values(h), "; "); a != b {

@@ -61,6 +61,7 @@ type watch struct {
 	HLSURL          string                `json:"hlsUrl"`
 	DASHURL         string                `json:"dashUrl"`
 	PosterURL       string                `json:"posterUrl"`
+	ThumbnailURL    string                `json:"thumbnailUrl"`
 	EmbedURL        string                `json:"embedUrl"`
 	WatchURL        string                `json:"watchUrl"`
 	StoryboardURL   string                `json:"storyboardUrl"`
