@@ -192,11 +192,12 @@ func (s *server) checkListed(u upload) {
 			s.t.Errorf("the poster as it is listed answers %d", r.status)
 		}
 	}
-	all[i].PosterURL, all[i].StoryboardURL, all[i].PreviewURL = "", "", "" // the state has no address
+	all[i].PosterURL, all[i].ThumbnailURL, all[i].StoryboardURL, all[i].PreviewURL = "", "", "", "" // the state has no address
 	if got, want := string(encode(s.t, all[i])), string(encode(s.t, one)); got != want {
 		s.t.Errorf("listed is %s, its state %s", got, want)
 	}
-	read.HLSURL, read.DASHURL, read.PosterURL, read.StoryboardURL, read.PreviewURL, read.EmbedURL, read.WatchURL = "", "", "", "", "", "", ""
+	read.HLSURL, read.DASHURL, read.EmbedURL, read.WatchURL = "", "", "", ""
+	read.PosterURL, read.ThumbnailURL, read.StoryboardURL, read.PreviewURL = "", "", "", ""
 	for name, r := range read.Resolutions {
 		r.VideoURL, r.ThumbnailImageURLs = "", nil
 		read.Resolutions[name] = r
