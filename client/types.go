@@ -47,7 +47,7 @@ type NewVideo struct {
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	// Upscale enlarges small videos, or does not; nil leaves it to the server's setting.
 	Upscale *bool `json:"upscale,omitempty"`
-	// Codecs are the codecs to make, "h264" and "av1"; if there are none, the server's setting decides.
+	// Codecs are the codecs to make, "h264", "av1" and "hevc"; if there are none, the server's setting decides.
 	Codecs []string `json:"codecs,omitempty"`
 	// MaxDurationSeconds makes a longer video fail before anything is made of it; 0 means any length.
 	MaxDurationSeconds float64 `json:"maxDurationSeconds,omitempty"`

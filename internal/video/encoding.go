@@ -5,6 +5,7 @@ type Codec string
 
 const (
 	H264 Codec = "h264" // plays everywhere; what the API promises
+	HEVC Codec = "hevc"
 	AV1  Codec = "av1"
 )
 

@@ -34,7 +34,7 @@ const VariantKind FileKind = "variant"
 func VariantFile(c Codec, n Name) string { return string(c) + "-" + string(n) + ".mp4" }
 
 // ExtraCodecs are the codecs that a client may ask for beside H.264.
-var ExtraCodecs = []Codec{AV1}
+var ExtraCodecs = []Codec{AV1, HEVC}
 
 // checkCodecs returns what is wrong with the codecs that a client asks for. None
 // at all, which is nil, is valid.
@@ -48,7 +48,7 @@ func checkCodecs(all []Codec) []Fault {
 	var faults []Fault
 	for i, c := range all {
 		if c != H264 && !slices.Contains(ExtraCodecs, c) {
-			faults = append(faults, Fault{fmt.Sprintf("codecs[%d]", i), "not_allowed", "must be h264 or av1"})
+			faults = append(faults, Fault{fmt.Sprintf("codecs[%d]", i), "not_allowed", "must be h264, av1 or hevc"})
 		}
 	}
 	return faults

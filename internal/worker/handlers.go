@@ -36,6 +36,8 @@ var handlers = map[queue.Kind]handler{
 	queue.Pictures:   (*Worker).makePictures,
 	queue.AV1:        (*Worker).encodeVariants,
 	queue.AV1Join:    (*Worker).joinVariant,
+	queue.HEVC:       (*Worker).encodeVariants,
+	queue.HEVCJoin:   (*Worker).joinVariant,
 	queue.Measure:    (*Worker).measure,
 	queue.Purge:      (*Worker).purge,
 }

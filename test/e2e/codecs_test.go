@@ -7,17 +7,18 @@ import (
 	"testing"
 )
 
-// A video in two codecs is ready with its H.264. AV1 follows, with the same frames and the same audio,
-// players that know it play it, and it goes with its resolution.
-func TestAV1BesideH264(t *testing.T) {
+// A video in several codecs is ready with its H.264. The others follow, with the same frames and the same audio,
+// players that know one play it, and they go with their resolution.
+func TestOtherCodecsBesideH264(t *testing.T) {
 	usuallyOneBackend(t, "the failpoint variant-linked has AV1 made there, and wants it to be right")
 	t.Parallel()
 	s := shared(t)
-	u := s.create(newVideo{Filename: "both.mp4", Resolutions: []string{"240p", "144p"}, IsPublic: true, Codecs: []string{"av1", "av1"}})
-	if v := s.read(u).Resolutions["144p"].Variants; len(v) != 2 || v[0].Codec != "h264" || v[1].Codec != "av1" || v[1].Status != "pending_upload" {
-		t.Fatalf("before the upload, the variants are %+v", v)
+	u := s.create(newVideo{Filename: "all.mp4", Resolutions: []string{"240p", "144p"}, IsPublic: true, Codecs: []string{"av1", "hevc", "av1"}})
+	before := s.read(u).Resolutions["144p"].Variants
+	if len(before) != len(allCodecs) || before[1].Status != "pending_upload" {
+		t.Fatalf("before the upload, the variants are %+v", before)
 	}
-	s.get(s.read(u).Resolutions["144p"].Variants[1].VideoURL).problem(t, http.StatusNotFound, "not_ready")
+	s.get(before[1].VideoURL).problem(t, http.StatusNotFound, "not_ready")
 	s.put(u, clip(t, tinyClip))
 	s.complete(u.ID)
 	s.waitReady(u)
@@ -27,38 +28,49 @@ func TestAV1BesideH264(t *testing.T) {
 
 	gone := w.Resolutions["240p"]
 	s.deleteResolution(gone.ID)
-	s.get(gone.Variants[1].VideoURL).problem(t, http.StatusNotFound, "not_found")
-	if master := string(s.fetch(w.HLSURL)); strings.Contains(master, "av1-240p") || !strings.Contains(master, "av1-144p") {
+	for _, v := range gone.Variants[1:] {
+		s.get(v.VideoURL).problem(t, http.StatusNotFound, "not_found")
+	}
+	if master := string(s.fetch(w.HLSURL)); strings.Contains(master, "-240p") || !strings.Contains(master, "av1-144p") || !strings.Contains(master, "hevc-144p") {
 		t.Errorf("after the deletion of 240p, the playlist is\n%s", master)
 	}
 	s.deleteVideo(u.ID)
 	s.get(w.Resolutions["144p"].Variants[1].VideoURL).problem(t, http.StatusNotFound, "not_found")
 }
 
-// wantVariants waits until a video is there in AV1, at every resolution, and compares it with its H.264.
+// allCodecs are what the video is made in, in the order of its variants.
+var allCodecs = []string{"h264", "av1", "hevc"}
+
+// wantVariants waits until a video is there in all codecs, at every resolution, and compares them with H.264.
 func (s *server) wantVariants(u upload, frames int) watch {
 	s.t.Helper()
 	var w watch
-	s.until("AV1 is there", readyTimeout, func() bool {
+	s.until("all codecs are there", readyTimeout, func() bool {
 		w = s.read(u)
 		for _, r := range w.Resolutions {
-			if len(r.Variants) != 2 || r.Variants[1].Status == "processing" {
+			if len(r.Variants) != len(allCodecs) || slices.ContainsFunc(r.Variants, func(v codecVariant) bool { return v.Status == "processing" }) {
 				return false
 			}
 		}
 		return true
 	})
 	for name, r := range w.Resolutions {
-		h264, av1 := r.Variants[0], r.Variants[1]
-		if h264.VideoURL != r.VideoURL || h264.SizeBytes != r.SizeBytes || av1.Status != "ready" || av1.SizeBytes == 0 || av1.Bitrate == 0 {
+		h264 := r.Variants[0]
+		if h264.VideoURL != r.VideoURL || h264.SizeBytes != r.SizeBytes {
 			s.t.Fatalf("the variants of %s are %+v", name, r.Variants)
 		}
-		a, b := s.look(h264.VideoURL), s.look(av1.VideoURL)
-		if a.codec != "h264" || b.codec != "av1" || b.frames != frames || !slices.Equal(a.times, b.times) || !slices.Equal(a.audio, b.audio) {
-			s.t.Errorf("%s is %d frames of %s, and %d frames of %s with other times or audio", name, a.frames, a.codec, b.frames, b.codec)
-		}
-		if b.pixels != "yuv420p" || b.size != a.size {
-			s.t.Errorf("%s in AV1 is %s of %s; want yuv420p of %s", name, b.pixels, b.size, a.size)
+		a := s.look(h264.VideoURL)
+		for i, v := range r.Variants {
+			if v.Codec != allCodecs[i] || v.Status != "ready" || v.SizeBytes == 0 || v.Bitrate == 0 {
+				s.t.Fatalf("the variants of %s are %+v", name, r.Variants)
+			}
+			b := s.look(v.VideoURL)
+			if b.codec != v.Codec || b.frames != frames || !slices.Equal(a.times, b.times) || !slices.Equal(a.audio, b.audio) {
+				s.t.Errorf("%s is %d frames of %s, and %d frames of %s with other times or audio", name, a.frames, a.codec, b.frames, b.codec)
+			}
+			if b.pixels != "yuv420p" || b.size != a.size {
+				s.t.Errorf("%s in %s is %s of %s; want yuv420p of %s", name, v.Codec, b.pixels, b.size, a.size)
+			}
 		}
 	}
 	return w
@@ -90,16 +102,16 @@ func (s *server) look(url string) lookedAt {
 	return f
 }
 
-// checkPlaylists checks that both kinds of players find both codecs, H.264 first.
+// checkPlaylists checks that both kinds of players find all codecs, H.264 first.
 func checkPlaylists(t testing.TB, s *server, w watch) {
 	t.Helper()
 	master := string(s.fetch(w.HLSURL))
-	h264, av1 := strings.Index(master, "\n240p.m3u8"), strings.Index(master, "\nav1-240p.m3u8")
-	if h264 < 0 || av1 < h264 || !strings.Contains(master, `CODECS="av01.0.`) || !strings.Contains(master, "av1-144p-iframes.m3u8") {
+	h264, hevc, av1 := strings.Index(master, "\n240p.m3u8"), strings.Index(master, "\nhevc-240p.m3u8"), strings.Index(master, "\nav1-240p.m3u8")
+	if h264 < 0 || hevc < h264 || av1 < hevc || !strings.Contains(master, `CODECS="av01.0.`) || !strings.Contains(master, `CODECS="hvc1.1.`) || !strings.Contains(master, "av1-144p-iframes.m3u8") {
 		t.Errorf("the playlist is\n%s", master)
 	}
 	manifest := string(s.fetch(w.DASHURL))
-	if strings.Count(manifest, "<AdaptationSet") != 3 || !strings.Contains(manifest, `<Representation id="av1-144p"`) {
+	if strings.Count(manifest, "<AdaptationSet") != 4 || !strings.Contains(manifest, `<Representation id="av1-144p"`) {
 		t.Errorf("the manifest is\n%s", manifest)
 	}
 }

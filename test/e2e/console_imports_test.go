@@ -45,7 +45,7 @@ func serveHalfway(t *testing.T, film []byte) *halfway {
 
 // TestConsoleFetchesFromAURL has the server fetch films, in two codecs, one of which fails at first.
 func TestConsoleFetchesFromAURL(t *testing.T) {
-	oneBackend(t, "the page asks the same API there, and TestImports and TestAV1BesideH264 look at its work")
+	oneBackend(t, "the page asks the same API there, and TestImports and TestOtherCodecsBesideH264 look at its work")
 	need.TimeFor(t, "TestImports has the server fetch, and TestConsoleFollowsAVideo shows the page beside its work")
 	t.Parallel()
 	av1 := newGate(t, " -c:v libsvtav1 ", exitOne)

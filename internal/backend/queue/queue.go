@@ -77,6 +77,8 @@ const (
 	Assemble   Kind = "assemble"   // one rendition file, from its chunk files
 	AV1        Kind = "av1"        // one chunk of a ready video, all renditions in AV1
 	AV1Join    Kind = "av1join"    // one rendition file in AV1, from its chunk files
+	HEVC       Kind = "hevc"       // as AV1
+	HEVCJoin   Kind = "hevcjoin"   // as AV1Join
 	Measure    Kind = "measure"    // compare the rendition files of a ready video with their source
 	Purge      Kind = "purge"      // remove the leftovers of a finished or deleted video
 

@@ -75,7 +75,7 @@ func (s step) of(shift float64) float64 {
 
 // steps of AV1: its scale is finer, and pictures that are hard for H.264 are less so for it.
 var steps = map[video.Codec]step{
-	video.H264: {1, 1, 0.5}, video.AV1: {2, 1, 1},
+	video.H264: {1, 1, 0.5}, video.HEVC: {1, 1, 0.5}, video.AV1: {2, 1, 1},
 }
 
 // The trial is always the same, so that its figures can be compared, whatever the

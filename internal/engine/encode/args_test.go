@@ -73,6 +73,7 @@ func TestArguments(t *testing.T) {
 		{"chunk_av1_beside_h264", chunkWith(0, encoderNamed(t, "libsvtav1"), func(p *video.Plan) {
 			p.Codec, p.Chunks[0].Bitrate = video.AV1, 1_000_000 // which does not limit it
 		})},
+		{"chunk_hevc_beside_h264", chunkWith(0, encoderNamed(t, "libx265"), func(p *video.Plan) { p.Codec = video.HEVC })},
 		{"chunk_nvenc", chunkWith(0, encoderNamed(t, "h264_nvenc"), nil)},
 		{"chunk_qsv", chunkWith(0, encoderNamed(t, "h264_qsv"), nil)},
 		{"chunk_vaapi", chunkWith(0, encoderNamed(t, "h264_vaapi"), nil)},

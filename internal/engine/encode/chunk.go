@@ -134,7 +134,7 @@ func checkChunkFiles(job ffmpeg.Job, p *video.Plan, err error, stderr string) ([
 }
 
 // sampleEntries are the names of codecs in an MP4.
-var sampleEntries = map[video.Codec]string{video.H264: "avc1", video.AV1: "av01"}
+var sampleEntries = map[video.Codec]string{video.H264: "avc1", video.HEVC: "hvc1", video.AV1: "av01"}
 
 // checkFile opens a file that ffmpeg made and counts its frames. A missing file
 // counts as one without frames. want is nil for audio. length is the duration of

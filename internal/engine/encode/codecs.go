@@ -61,6 +61,7 @@ type settings struct {
 // whether it works is tested at start.
 var encoders = []codecEncoder{
 	{name: "libx264", codec: video.H264, accelerator: Software, costFactor: 1, args: x264Args},
+	{name: "libx265", codec: video.HEVC, accelerator: Software, costFactor: 4, args: x265Args},
 	{name: "libsvtav1", codec: video.AV1, accelerator: Software, fixedGOP: true, minSide: 64, costFactor: 4, args: svtArgs},
 	{
 		name: "h264_nvenc", codec: video.H264, accelerator: NVENC, costFactor: 2, args: nvencArgs,
@@ -156,6 +157,28 @@ func x264Args(o settings) []string {
 
 // x264References is how many frames each preset refers to.
 var x264References = map[string]int{"veryfast": 1, "faster": 2, "fast": 2, "medium": 3, "slow": 5, "slower": 8}
+
+// x265Args makes HEVC of the Main profile, with the box hvc1: Apple's players take no other.
+func x265Args(o settings) []string {
+	// All chunks share one configuration of the decoder, so nothing that differs between them may be written into it:
+	// no record of the options, and the level follows from the highest cap. The pool has as many threads as x264 has.
+	params := []string{"open-gop=0", "info=0", "high-tier=0", fmt.Sprintf("pools=%d", max(o.threads, 1))}
+	if rate := o.rateInThousandths(); rate > 0 {
+		params = append(params, fmt.Sprintf("fps=%d/1000", rate))
+	}
+	if l, ok := hevcLevelOf(o.width, o.height, o.fps, o.highest); ok {
+		params = append(params, "level-idc="+l.name)
+		o.buffer = min(o.buffer, l.buffer)
+	}
+	if o.effort.options != "" {
+		params = append(params, o.effort.options)
+	}
+	args := []string{"-c:v", "libx265", "-tag:v", "hvc1", "-preset", o.effort.preset, "-crf", o.effort.rateFactor()}
+	args = append(args, o.bitrateCap()...)
+	args = append(args, "-profile:v", "main", "-pix_fmt", "yuv420p", "-threads", strconv.Itoa(o.threads), "-forced-idr", "1", "-a53cc", "0")
+	args = append(args, noAutoKeyframes...)
+	return append(args, "-x265-params", strings.Join(params, ":"))
+}
 
 // svtArgs makes AV1. ffmpeg 5.1 cannot tell SVT-AV1 where to put keyframes, so
 // they come after as many frames as two seconds have.

@@ -71,3 +71,39 @@ func (l level) references(width, height int) int {
 func macroblocks(width, height int) int { return blocks(width) * blocks(height) }
 
 func blocks(pixels int) int { return (pixels + 15) / 16 }
+
+// hevcLevel is a row of tables A.8 and A.9 of the HEVC standard, for the Main tier.
+type hevcLevel struct {
+	name   string
+	frame  int // luma samples of a frame
+	perSec int // luma samples a second
+	kbps   int
+	buffer int // kbit
+}
+
+var hevcLevels = []hevcLevel{
+	{"1", 36_864, 552_960, 128, 350},
+	{"2", 122_880, 3_686_400, 1500, 1500},
+	{"2.1", 245_760, 7_372_800, 3000, 3000},
+	{"3", 552_960, 16_588_800, 6000, 6000},
+	{"3.1", 983_040, 33_177_600, 10_000, 10_000},
+	{"4", 2_228_224, 66_846_720, 12_000, 12_000},
+	{"4.1", 2_228_224, 133_693_440, 20_000, 20_000},
+	{"5", 8_912_896, 267_386_880, 25_000, 25_000},
+	{"5.1", 8_912_896, 534_773_760, 40_000, 40_000},
+	{"5.2", 8_912_896, 1_069_547_520, 60_000, 60_000},
+	{"6", 35_651_584, 1_069_547_520, 60_000, 60_000},
+	{"6.1", 35_651_584, 2_139_095_040, 120_000, 120_000},
+	{"6.2", 35_651_584, 4_278_190_080, 240_000, 240_000},
+}
+
+// hevcLevelOf is levelOf for HEVC. Its decoders buffer less, so the buffer follows from the level.
+func hevcLevelOf(width, height int, rate float64, kbps int) (hevcLevel, bool) {
+	samples, side := width*height, max(width, height)
+	for _, l := range hevcLevels {
+		if samples <= l.frame && side*side <= 8*l.frame && float64(samples)*rate <= float64(l.perSec) && kbps <= l.kbps {
+			return l, true
+		}
+	}
+	return hevcLevel{}, false
+}

@@ -61,6 +61,24 @@ func TestLevelOf(t *testing.T) {
 	}
 }
 
+func TestHEVCLevelOf(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		w, h int
+		rate float64
+		want string
+	}{
+		{256, 144, 25, "2"}, {854, 480, 30, "3"}, {1280, 720, 30, "3.1"}, {1280, 720, 60, "4"}, {1920, 1080, 24, "4"},
+		{1920, 1080, 60, "4.1"}, {1080, 1920, 60, "4.1"}, {3840, 2160, 30, "5.1"}, {3840, 2160, 60, "5.2"}, {7680, 4320, 30, "6.1"},
+		{7680, 4320, 60, "6.2"}, {8192, 4500, 120, ""},
+	} {
+		kbps := maxBitrate(video.Rendition{Width: tt.w, Height: tt.h}, tt.rate) * 10 / 13
+		if got, ok := hevcLevelOf(tt.w, tt.h, tt.rate, kbps); got.name != tt.want || ok != (tt.want != "") {
+			t.Errorf("%d × %d at %g has level %q; want %q", tt.w, tt.h, tt.rate, got.name, tt.want)
+		}
+	}
+}
+
 // TestLevelIsTheLowest checks for videos of any kind that the level suffices, that
 // none below it does, and that four frames can be kept.
 func TestLevelIsTheLowest(t *testing.T) {

@@ -77,7 +77,8 @@ var efforts = map[video.Quality][]effort{
 // extraEfforts are the efforts for codecs beside H.264, at every quality setting: such
 // an encode costs about as much as H.264, and aims at the same visual quality.
 var extraEfforts = map[video.Codec][]effort{
-	video.AV1: {{360, "12", 35, unfiltered}, {480, "12", 36, unfiltered}, {largest, "12", 33, unfiltered}},
+	video.HEVC: {{480, "fast", 26, ""}, {largest, "fast", 27, ""}},
+	video.AV1:  {{360, "12", 35, unfiltered}, {480, "12", 36, unfiltered}, {largest, "12", 33, unfiltered}},
 }
 
 const (
@@ -133,9 +134,9 @@ var density = map[string]float64{
 	"vp8": 1, "mpeg4": 1, "mpeg2video": 1, "mpeg1video": 1, "h263": 1, "flv1": 1, "wmv2": 1, "wmv3": 1, "vc1": 1, "theora": 1,
 }
 
-// outputDensity is the density of what we make. AV1 is made so fast that it needs three
-// quarters of the bits of our H.264: with half of them it would look worse.
-var outputDensity = map[video.Codec]float64{video.H264: 1, video.AV1: 1.3}
+// outputDensity is the density of what we make. HEVC and AV1 are made so fast that they need three
+// quarters of the bits of our H.264: with half of them they would look worse.
+var outputDensity = map[video.Codec]float64{video.H264: 1, video.HEVC: 1.3, video.AV1: 1.3}
 
 const (
 	// reencodeFactor is how much more it takes to preserve video that is

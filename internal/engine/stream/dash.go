@@ -156,8 +156,8 @@ func DASHManifest(p Presentation) ([]byte, error) {
 // priority has players that can decode a better codec choose it, although its bitrates
 // are lower. The default is 1.
 func priority(p Presentation, t Track) int {
-	if p.severalCodecs() && t.codec() != h264 {
-		return 2
+	if p.severalCodecs() && t.preference() > 0 {
+		return 1 + t.preference()
 	}
 	return 0 // not written
 }

@@ -148,7 +148,7 @@ func TestManifestsOfAGrowingVideoAgree(t *testing.T) {
 // growTo is a video of which n segments are there. The larger rendition joins later.
 func growTo(n, whole int) Presentation {
 	cut := func(name string, n int) Track {
-		k := Track{Name: name, Codecs: []string{h264 + ".42c00a"}, Width: 256, Height: 144, Timescale: 1000}
+		k := Track{Name: name, Codecs: []string{"avc1.42c00a"}, Width: 256, Height: 144, Timescale: 1000}
 		for i := range n {
 			length := int64(2000)
 			if i == whole-1 {

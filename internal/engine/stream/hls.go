@@ -48,7 +48,7 @@ func MasterPlaylist(p Presentation) []byte {
 }
 
 // score ranks a variant, where a video has several codecs: the larger size first, and
-// of the same size the one that is not H.264, because it looks alike with fewer bytes.
+// of the same size the one whose codec needs fewer bytes for the same picture.
 // If one variant has a score, all should have one, which is positive (RFC 8216bis,
 // section 4.4.6.2); the audio alone, which has no size, comes last.
 func score(p Presentation, t Track) string {
@@ -56,8 +56,8 @@ func score(p Presentation, t Track) string {
 		return ""
 	}
 	rank := float64(min(t.Width, t.Height))
-	if rank > 0 && t.codec() != h264 {
-		rank += 0.5
+	if rank > 0 {
+		rank += float64(t.preference()) / float64(len(preferences))
 	}
 	return fmt.Sprintf("SCORE=%.1f,", max(rank, 0.1))
 }

@@ -76,7 +76,7 @@ func Present(renditions []Rendition) Presentation {
 //
 // The first track is the one that a player should begin with, because most begin with
 // the first; the others follow, those that need the least before. Tracks of H.264 come
-// before other codecs, among which the order is the same.
+// before other codecs, with the same order in each.
 func NewPresentation(tracks []Track, audio *Track) Presentation {
 	type kind struct {
 		width, height int
@@ -93,8 +93,8 @@ func NewPresentation(tracks []Track, audio *Track) Presentation {
 	}
 	slices.SortStableFunc(all, func(a, b Track) int { return cmp.Compare(a.stats().peak, b.stats().peak) })
 	p := Presentation{Audio: audio}
-	for _, others := range []bool{false, true} {
-		group := slices.DeleteFunc(slices.Clone(all), func(t Track) bool { return (t.codec() != h264) != others })
+	for _, codec := range byPreference(all) {
+		group := slices.DeleteFunc(slices.Clone(all), func(t Track) bool { return t.codec() != codec })
 		p.Video = append(p.Video, preferredFirst(group)...)
 	}
 	return p
@@ -134,9 +134,23 @@ func preferredFirst(all []Track) []Track {
 	return slices.Insert(slices.Delete(all, first, first+1), 0, begin)
 }
 
-// h264 is the codec that everything plays. Its tracks come before all others: what
-// takes the first without asking must be able to play it.
-const h264 = "avc1"
+// preferences are the codecs by what a player that can choose should take, the least first: what looks alike with
+// fewer bytes is better. The first one is what everything plays. Its tracks come before all others, because some
+// players take the first without asking.
+var preferences = []string{"avc1", "hvc1", "av01"}
+
+// preference is the place of the codec of a track in the list.
+func (t Track) preference() int { return max(slices.Index(preferences, t.codec()), 0) }
+
+// byPreference returns the codecs of tracks, each once.
+func byPreference(tracks []Track) []string {
+	sorted := slices.SortedStableFunc(slices.Values(tracks), func(a, b Track) int { return cmp.Compare(a.preference(), b.preference()) })
+	var codecs []string
+	for _, t := range sorted {
+		codecs = append(codecs, t.codec())
+	}
+	return slices.Compact(codecs)
+}
 
 // Players begin with a picture of about this size: it is there soon on a slow
 // connection, and good enough on a large screen until the player has measured.

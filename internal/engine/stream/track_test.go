@@ -90,7 +90,7 @@ func TestAPlayerBeginsWithAMiddleSize(t *testing.T) {
 	} {
 		var tracks []Track
 		for _, s := range tt.sizes {
-			tracks = append(tracks, track(strconv.Itoa(s)+"p", s, "avc1.640028"), track(strconv.Itoa(s)+"p", s, "av01.0.08M.08"))
+			tracks = append(tracks, track(strconv.Itoa(s)+"p", s, "avc1.640028"), track(strconv.Itoa(s)+"p", s, "av01.0.08M.08"), track(strconv.Itoa(s)+"p", s, "hvc1.1.6.L93.90"))
 		}
 		show := NewPresentation(tracks, nil)
 		var got []string
@@ -98,7 +98,7 @@ func TestAPlayerBeginsWithAMiddleSize(t *testing.T) {
 			got = append(got, fmt.Sprint(v.codec(), " ", v.Height))
 		}
 		var want []string // H.264 first: what takes the first without asking must be able to play it
-		for _, codec := range []string{"avc1", "av01"} {
+		for _, codec := range []string{"avc1", "hvc1", "av01"} {
 			for _, height := range tt.want {
 				want = append(want, fmt.Sprint(codec, " ", height))
 			}
@@ -110,7 +110,7 @@ func TestAPlayerBeginsWithAMiddleSize(t *testing.T) {
 	}
 }
 
-// checkScores checks that a player which goes by scores prefers larger pictures, and AV1 where it can.
+// checkScores checks that a player which goes by scores prefers larger pictures, and AV1 or else HEVC where it can.
 func checkScores(t *testing.T, p Presentation) {
 	t.Helper()
 	text := string(MasterPlaylist(p))
@@ -118,10 +118,8 @@ func checkScores(t *testing.T, p Presentation) {
 		t.Errorf("%d of %d variants have a score:\n%s", n, len(p.Video), text)
 	}
 	for _, v := range p.Video {
-		want := fmt.Sprintf("SCORE=%d.0,CODECS=%q", v.Height, v.Codecs[0])
-		if v.codec() == "av01" {
-			want = fmt.Sprintf("SCORE=%d.5,CODECS=%q", v.Height, v.Codecs[0])
-		}
+		tenth := map[string]int{"avc1": 0, "hvc1": 3, "av01": 7}[v.codec()]
+		want := fmt.Sprintf("SCORE=%d.%d,CODECS=%q", v.Height, tenth, v.Codecs[0])
 		if !strings.Contains(text, want) {
 			t.Errorf("the playlist lacks %s:\n%s", want, text)
 		}

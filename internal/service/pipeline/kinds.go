@@ -171,22 +171,8 @@ var kinds = []Kind{
 		Reads:   smallRendition, Writes: estimated(func(v video.Video, n int) int64 { return picturesSize + 2*thumbnailBytes(v, n) }),
 		Stage: After,
 	},
-	{ // makes chunk n of a ready video in AV1, at every rendition, with one decode
-		Name: queue.AV1, Priority: always(variantPriority), Codec: video.AV1, Then: queue.AV1Join,
-		Numbers: func(v video.Video) (int, int) { return 0, len(v.Plan.Chunks) },
-		Wants:   func(v video.Video, _ int) bool { return len(v.Wanted(video.AV1)) > 0 },
-		Weight:  func(p *video.Plan, n int) float64 { return max(p.Length(n).Seconds(), 0.1) },
-		Reads:   variantSource, Writes: estimated(variantBytes(video.AV1)),
-		Stage: After, KeepsSource: true,
-	},
-	{ // joins the chunk files of rendition n in AV1 and the audio of its H.264 file, and publishes the result
-		Name: queue.AV1Join, Priority: always(joinPriority), Codec: video.AV1,
-		Numbers: func(v video.Video) (int, int) { return 0, len(v.Plan.Renditions) },
-		Wants:   func(v video.Video, n int) bool { return slices.Contains(v.Wanted(video.AV1), n) },
-		Weight:  func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
-		Writes:  renditionBytes(video.AV1),
-		Stage:   After,
-	},
+	variantChunk(queue.AV1, video.AV1, queue.AV1Join), variantJoin(queue.AV1Join, video.AV1),
+	variantChunk(queue.HEVC, video.HEVC, queue.HEVCJoin), variantJoin(queue.HEVCJoin, video.HEVC),
 	{ // compares a few frames of a ready video with its source, for the report
 		Name: queue.Measure, Priority: always(measurePriority), Reads: wholeSource,
 		Numbers: func(v video.Video) (int, int) { return 0, countIf(len(v.Plan.Samples) > 0) },
@@ -197,6 +183,31 @@ var kinds = []Kind{
 		Name: queue.Purge, Priority: always(purgePriority),
 		Stage: Purge,
 	},
+}
+
+// variantChunk makes chunk n of a ready video in another codec, at every rendition, with one decode.
+func variantChunk(name queue.Kind, codec video.Codec, then queue.Kind) Kind {
+	return Kind{
+		Name: name, Priority: always(variantPriority), Codec: codec, Then: then,
+		Numbers: func(v video.Video) (int, int) { return 0, len(v.Plan.Chunks) },
+		Wants:   func(v video.Video, _ int) bool { return len(v.Wanted(codec)) > 0 },
+		Weight:  func(p *video.Plan, n int) float64 { return max(p.Length(n).Seconds(), 0.1) },
+		Reads:   variantSource, Writes: estimated(variantBytes(codec)),
+		Stage: After, KeepsSource: true,
+	}
+}
+
+// variantJoin joins the chunk files of rendition n in another codec and the audio of its H.264 file, and publishes
+// the result.
+func variantJoin(name queue.Kind, codec video.Codec) Kind {
+	return Kind{
+		Name: name, Priority: always(joinPriority), Codec: codec,
+		Numbers: func(v video.Video) (int, int) { return 0, len(v.Plan.Renditions) },
+		Wants:   func(v video.Video, n int) bool { return slices.Contains(v.Wanted(codec), n) },
+		Weight:  func(p *video.Plan, _ int) float64 { return 0.05 + 0.005*p.Duration.Seconds() },
+		Writes:  renditionBytes(codec),
+		Stage:   After,
+	}
 }
 
 // unknown stands for a kind that is not in the table: a newer version may run beside this one. Its

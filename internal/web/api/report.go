@@ -138,7 +138,7 @@ type totalsView struct {
 }
 
 type codecCostView struct {
-	Codec      video.Codec `json:"codec" enum:"h264,av1"`
+	Codec      video.Codec `json:"codec" enum:"h264,av1,hevc"`
 	Runs       int         `json:"runs" doc:"Of those that are listed."`
 	CPUSeconds float64     `json:"cpuSeconds"`
 }
@@ -158,7 +158,7 @@ type outputView struct {
 }
 
 type outputVariantView struct {
-	Codec     video.Codec  `json:"codec" enum:"h264,av1"`
+	Codec     video.Codec  `json:"codec" enum:"h264,av1,hevc"`
 	Status    video.Status `json:"status" enum:"pending_upload,processing,ready,fail"`
 	SizeBytes int64        `json:"sizeBytes,omitempty"`
 	Bitrate   int64        `json:"bitrate,omitempty" doc:"In bits per second."`

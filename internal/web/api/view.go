@@ -97,7 +97,7 @@ type ResolutionDetails struct {
 
 // variantView is a resolution in one codec.
 type variantView struct {
-	Codec     video.Codec  `json:"codec" enum:"h264,av1"`
+	Codec     video.Codec  `json:"codec" enum:"h264,av1,hevc"`
 	Status    video.Status `json:"status" enum:"pending_upload,processing,ready,fail" doc:"The statuses of the resolution and of the video depend on h264 alone."`
 	VideoURL  string       `json:"videoUrl,omitempty" format:"uri" doc:"Answers 404 not_ready until status is ready. Absent where the video is shown without URLs."`
 	SizeBytes int64        `json:"sizeBytes,omitempty"`

@@ -8,8 +8,8 @@ const lane = 22; // pixels
 const axis = 20;
 
 // kinds are the tasks that have a colour; others are grey.
-const kinds = ["inspect", "encode", "large", "audio", "assemble", "thumbnails", "poster", "pictures", "measure", "av1"];
-const colourOf = (task) => `kind-${kinds.includes(task) ? task : task === "av1join" ? "av1" : "other"}`;
+const kinds = ["inspect", "encode", "large", "audio", "assemble", "thumbnails", "poster", "pictures", "measure", "av1", "hevc"];
+const colourOf = (task) => `kind-${kinds.find((kind) => task === kind || task === `${kind}join`) ?? "other"}`;
 
 // timeline shows when each program ran. Those that ran at the same time are below each
 // other.

@@ -94,7 +94,7 @@ export function compared(n, other) {
 }
 
 // codecNames are what people call codecs.
-export const codecNames = { h264: "H.264", av1: "AV1" };
+export const codecNames = { h264: "H.264", av1: "AV1", hevc: "HEVC" };
 
 // plural formats a count: "1 file", "2 files".
 export function plural(n, word) {

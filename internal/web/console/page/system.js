@@ -9,7 +9,8 @@ const pollEvery = 5000; // milliseconds
 
 const kinds = {
   inspect: "Look at uploads", encode: "Encode", large: "Encode large sizes", audio: "Encode sound", thumbnails: "Thumbnails", poster: "Posters",
-  captions: "Captions", assemble: "Put together", pictures: "Storyboards", measure: "Measure quality", av1: "Encode AV1", av1join: "Put AV1 together", purge: "Clean up",
+  captions: "Captions", assemble: "Put together", pictures: "Storyboards", measure: "Measure quality", av1: "Encode AV1", av1join: "Put AV1 together",
+  hevc: "Encode HEVC", hevcjoin: "Put HEVC together", purge: "Clean up",
 };
 
 const areas = { upload: "Being uploaded", source: "Uploaded files", work: "Work in progress", public: "Public videos", private: "Private videos" };

@@ -31,6 +31,7 @@ export class UploadForm {
   #public = el("input", { type: "radio", name: "visibility", value: "public" });
   #thumbnails = el("input", { type: "text", id: "thumbnails", inputmode: "decimal", placeholder: "0, 12.5", autocomplete: "off" });
   #av1 = el("input", { type: "checkbox", id: "av1" });
+  #hevc = el("input", { type: "checkbox", id: "hevc" });
   #trim = new TrimFields();
   #metadata = new MetadataEditor(null);
   #metadataBox = el("div", {}, this.#metadata.node);
@@ -69,6 +70,7 @@ export class UploadForm {
         el("div", { class: "field" }, el("label", { for: "thumbnails" }, "Thumbnails at seconds"), this.#thumbnails),
         this.#trim.node,
         el("label", { class: "check" }, this.#av1, el("span", {}, "Also in AV1: smaller files, made later when the server has time")),
+        el("label", { class: "check" }, this.#hevc, el("span", {}, "Also in HEVC: smaller files for Apple devices, made later, too")),
         el("div", { class: "field", role: "group", "aria-labelledby": "metadata-label" }, el("span", { class: "label", id: "metadata-label" }, "Metadata"), this.#metadataBox)),
       this.#problem,
       el("p", { class: "actions" }, this.#submit));
@@ -155,7 +157,7 @@ export class UploadForm {
       isPublic: this.#public.checked,
       ...(seconds.length > 0 && { thumbnailTimestampsSeconds: seconds }),
       ...(metadata && { customMetadata: metadata }),
-      ...(this.#av1.checked && { codecs: ["h264", "av1"] }),
+      ...((this.#av1.checked || this.#hevc.checked) && { codecs: ["h264", ...(this.#av1.checked ? ["av1"] : []), ...(this.#hevc.checked ? ["hevc"] : [])] }),
       ...this.#trim.draft,
     };
   }
