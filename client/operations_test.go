@@ -55,6 +55,10 @@ func TestRequests(t *testing.T) {
 			_, err := c.Create(ctx, NewVideo{SourceURL: "https://a.example/b.mp4"})
 			return err
 		},
+		`POST /api/video {"isPublic":false,"clip":{"videoId":"v1","startSeconds":1.5,"endSeconds":9}}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Create(ctx, NewVideo{Clip: &Clip{VideoID: "v1", Start: 1.5, End: 9}})
+			return err
+		},
 		`POST /api/video/v1/import `: func(ctx context.Context, c *Client) error { _, err := c.RetryImport(ctx, "v1"); return err },
 		`POST /api/video/resolution/r1/retry `: func(ctx context.Context, c *Client) error {
 			_, err := c.RetryResolution(ctx, "r1")

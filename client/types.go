@@ -55,6 +55,8 @@ type NewVideo struct {
 	SourceURL string `json:"sourceUrl,omitempty"`
 	// Trim makes only a part of the file; nil makes all of it.
 	Trim *Trim `json:"trim,omitempty"`
+	// Clip makes a part of another video; there is nothing to upload then. Filename and Resolutions may be empty.
+	Clip *Clip `json:"clip,omitempty"`
 
 	// IdempotencyKey is a text of up to 255 characters that the same request has, and no other. If it is
 	// empty, each call of [Client.Create] makes a video of its own, however often it is sent. With one that
@@ -68,6 +70,13 @@ type NewVideo struct {
 type Trim struct {
 	Start float64 `json:"startSeconds,omitempty"`
 	End   float64 `json:"endSeconds,omitempty"` // 0: the end of the file
+}
+
+// Clip is a part of another video of the same tenant, in seconds since it begins, exact to the frame.
+type Clip struct {
+	VideoID string  `json:"videoId"`
+	Start   float64 `json:"startSeconds"`
+	End     float64 `json:"endSeconds"`
 }
 
 // Metadata is any JSON object. Numbers that were read are of the type [json.Number], which keeps

@@ -199,22 +199,38 @@ func CheckKey(s string) []Fault {
 // Check returns everything that is wrong with d.
 func (d *Draft) Check() []Fault {
 	var faults []Fault
-	if d.SourceURL == nil || d.Filename != "" {
+	needsNames := d.SourceURL == nil && d.Clip == nil
+	if needsNames || d.Filename != "" {
 		faults = checkFilename(d.Filename)
 	}
-	if d.SourceURL == nil || d.Resolutions != nil {
+	if needsNames || d.Resolutions != nil {
 		faults = append(faults, checkResolutions(d.Resolutions)...)
 	}
-	return slices.Concat(faults, CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs), checkMaxSeconds(d.MaxSeconds), checkTags("tags", d.Tags))
+	return slices.Concat(faults, d.checkClip(), CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs), checkMaxSeconds(d.MaxSeconds), checkTags("tags", d.Tags))
+}
+
+// checkClip returns what is wrong with a clip beside its times.
+func (d *Draft) checkClip() (faults []Fault) {
+	if d.Clip == nil {
+		return nil
+	}
+	const message = "cannot be combined with clip"
+	if d.SourceURL != nil {
+		faults = append(faults, Fault{"sourceUrl", "not_allowed", message})
+	}
+	if d.Trim != nil {
+		faults = append(faults, Fault{"trim", "not_allowed", message})
+	}
+	return faults
 }
 
 // WithDefaults returns the draft of an import with what it left out: the filename, taken from the address, and the
-// resolutions. It returns other drafts as they are.
+// resolutions, which a clip may leave out, too. It returns other drafts as they are.
 func (d Draft) WithDefaults(resolutions []Name) Draft {
-	if d.SourceURL == nil {
+	if d.SourceURL == nil && d.Clip == nil {
 		return d
 	}
-	if d.Filename == "" {
+	if d.Filename == "" && d.SourceURL != nil {
 		d.Filename = filenameIn(*d.SourceURL)
 	}
 	if d.Resolutions == nil {

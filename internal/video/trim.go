@@ -11,6 +11,12 @@ type Trim struct {
 	End   float64 `json:"end,omitempty"` // 0: the end of the file
 }
 
+// Clip is a part of another video, in seconds since it begins for its viewers.
+type Clip struct {
+	Video      ID
+	Start, End float64
+}
+
 // String writes the part for people.
 func (t *Trim) String() string {
 	if t.End == 0 {

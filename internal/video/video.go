@@ -120,6 +120,8 @@ type Draft struct {
 	MaxSeconds *float64 `json:",omitempty"`
 	// Trim is the part of the file to make; nil: all of it.
 	Trim *Trim `json:",omitempty"`
+	// Clip is the part of another video that this one is made of; nil: it has a file of its own.
+	Clip *Clip `json:",omitempty"`
 }
 
 // Video returns the video that d asks for, as far as the client decides.

@@ -163,6 +163,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	c.waitText("h1", hostileTitle)
 	c.wantRooms()
 	c.wantPlayable()
+	c.wantClip("0:02")
 	c.wantReport()
 	c.wantCaptionsInThePlayer()
 	c.wantChapters()

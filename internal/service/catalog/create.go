@@ -44,6 +44,9 @@ func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base
 	if err := c.space(ctx); err != nil {
 		return Upload{}, err
 	}
+	if d.Clip != nil {
+		return c.createClip(ctx, by, d)
+	}
 	ttl, maxBytes := c.uploads.Limits()
 	v, err := c.newVideo(by, d.WithDefaults(c.config.Resolutions), ttl)
 	if err != nil {

@@ -52,8 +52,7 @@ func (c *Catalog) insertOnce(ctx context.Context, tx *store.Tx, v video.Video, s
 		return v, errors.Join(replaceRecord(ctx, tx, record), c.insertVideo(ctx, tx, v, source))
 	}
 	if claimed.digest != record.digest {
-		return video.Video{}, &video.Error{Kind: video.Conflict, Code: "idempotency_conflict",
-			Msg: "An earlier request with this Idempotency-Key asked for something else. Use another key for each video."}
+		return video.Video{}, errOtherRequest
 	}
 	// A resumable upload may have longer already.
 	if earlier.Status == video.PendingUpload && earlier.UploadExpiresAt.Before(v.UploadExpiresAt) {
@@ -61,6 +60,34 @@ func (c *Catalog) insertOnce(ctx context.Context, tx *store.Tx, v video.Video, s
 		err = tx.ExtendUpload(ctx, earlier.ID, earlier.UploadExpiresAt)
 	}
 	return earlier, err
+}
+
+var errOtherRequest = &video.Error{Kind: video.Conflict, Code: "idempotency_conflict",
+	Msg: "An earlier request with this Idempotency-Key asked for something else. Use another key for each video."}
+
+// recorded returns the video of an earlier request with the key of d, if its file was accepted and it is not deleted.
+func (c *Catalog) recorded(ctx context.Context, tenant video.Tenant, d video.Draft) (video.Video, bool, error) {
+	if d.Key == "" {
+		return video.Video{}, false, nil
+	}
+	digest, err := digestOf(d)
+	if err != nil {
+		return video.Video{}, false, err
+	}
+	record, err := readRecord(ctx, c.store.Queries, tenant, d.Key)
+	if err != nil || record.video == "" || c.now().Sub(record.createdAt) > recordTTL {
+		return video.Video{}, false, err
+	}
+	v, err := c.store.Video(ctx, record.video)
+	switch {
+	case video.KindOf(err) == video.NotFound:
+		return video.Video{}, false, nil
+	case err != nil || !v.DeletedAt.IsZero() || v.CompletedAt.IsZero():
+		return video.Video{}, false, err
+	case record.digest != digest:
+		return video.Video{}, false, errOtherRequest
+	}
+	return v, true, nil
 }
 
 // insertVideo stores a video, whose file is fetched from source unless that is nil, except if its tenant

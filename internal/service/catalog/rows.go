@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
@@ -41,6 +42,18 @@ func claimKey(ctx context.Context, tx *store.Tx, r idempotencyRecord) (idempoten
 		r.tenant, r.key, r.digest, r.video, store.Millis(r.createdAt)).Scan(&r.digest, &r.video, &at)
 	r.createdAt = store.FromMillis(at)
 	return r, store.Wrap("claim idempotency key", err)
+}
+
+// readRecord returns the record of a key; without a video if the key has no record.
+func readRecord(ctx context.Context, q store.Queries, tenant video.Tenant, key string) (idempotencyRecord, error) {
+	r := idempotencyRecord{tenant: tenant, key: key}
+	var at sql.NullInt64
+	err := q.QueryRow(ctx, `SELECT digest, video_id, created_at FROM idempotency_key WHERE tenant = $1 AND key = $2`, tenant, key).Scan(&r.digest, &r.video, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, nil
+	}
+	r.createdAt = store.FromMillis(at)
+	return r, store.Wrap("read idempotency record", err)
 }
 
 // replaceRecord overwrites the record of r's key with r.

@@ -105,11 +105,17 @@ func (s *Service) accept(ctx context.Context, v video.Video, finish func(context
 	} else if err := usage.CheckFile(info.Size); err != nil {
 		return false, err // before it is copied for nothing
 	}
+	return s.pin(ctx, v, info, finish)
+}
+
+// pin copies a file to a key of its own, records it as the source of a video and starts the first pass.
+func (s *Service) pin(ctx context.Context, v video.Video, info blob.Info, finish func(context.Context, *store.Tx) error) (bool, error) {
+	id := v.ID
 	// The copy may take minutes. A client or a proxy that does not wait for it calls again, and must
 	// find the result of this call instead of starting another copy.
 	ctx = context.WithoutCancel(ctx)
 	begun := s.now()
-	pinned, err := s.blobs.Copy(ctx, objects.Upload(id), objects.NewSource(id, begun), info.ETag)
+	pinned, err := s.blobs.Copy(ctx, info.Key, objects.NewSource(id, begun), info.ETag)
 	if err != nil {
 		return false, err
 	}

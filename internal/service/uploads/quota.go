@@ -49,6 +49,16 @@ func (s *Service) countStored(ctx context.Context, id video.ID, size int64) erro
 	return err
 }
 
+// CheckCopy returns an error if a tenant may not have one more video with a file of this size.
+func (s *Service) CheckCopy(ctx context.Context, tenant video.Tenant, size int64) error {
+	usage, err := tenants.UsageOf(ctx, s.store.Queries, tenant, s.now())
+	if err != nil {
+		return err
+	}
+	usage.Videos, usage.Bytes, usage.InWork = usage.Videos+1, usage.Bytes+size, usage.InWork+1
+	return usage.CheckAccept(size)
+}
+
 // checkAccept returns why the file of a video that was just turned to processing in tx is refused, or
 // nil.
 func (s *Service) checkAccept(ctx context.Context, tx *store.Tx, tenant video.Tenant, size int64) (refusal, err error) {

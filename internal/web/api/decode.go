@@ -20,7 +20,7 @@ const maxFaults = 20
 // A request body is a struct. Its tags say what is decoded, and how it is described:
 //
 //	json      the name of the field; without omitempty or omitzero it is required
-//	unless    a required field may be left out if the body has this one
+//	unless    a required field may be left out if the body has one of these
 //	minimum   of a whole number, as maximum
 //	maxItems  of an array
 //	null      "zero": null sets a pointer to the zero value, rather than counting as absent
@@ -106,14 +106,15 @@ func invalidFields(faults []video.Fault) error {
 }
 
 // mergeFaults adds the faults in more whose field has no fault yet: an element of the wrong type is one fault, not
-// also a value out of range. Faults are in the order of the fields.
+// also a value out of range, and neither are the fields of what is no object. Faults are in the order of the fields.
 func mergeFaults(faults, more []video.Fault, fields []jsonField) []video.Fault {
 	wrong := map[string]bool{}
 	for _, f := range faults {
 		wrong[f.Field] = true
 	}
 	for _, f := range more {
-		if !wrong[f.Field] {
+		object, _, _ := strings.Cut(f.Field, ".")
+		if !wrong[f.Field] && !wrong[object] {
 			faults = append(faults, f)
 		}
 	}
@@ -161,7 +162,7 @@ func decodeStruct(object json.RawMessage, v reflect.Value, at string) (faults []
 	}
 	for i, f := range fields {
 		raw, to := members[i], v.FieldByIndex(f.Index)
-		required := f.required && !isGiven(f.Tag.Get("unless"))
+		required := f.required && !slices.ContainsFunc(strings.Split(f.Tag.Get("unless"), ","), isGiven)
 		switch {
 		case raw == nil && required:
 			faults = append(faults, video.Fault{Field: at + f.name, Code: "required", Message: "is required and " + must(to)})

@@ -21,3 +21,26 @@ func (t *trimBody) check() []video.Fault {
 	}
 	return video.CheckPart("trim.", t.StartSeconds, t.EndSeconds)
 }
+
+// clipBody is the part of another video that a video is made of, in a create request.
+type clipBody struct {
+	VideoID      string  `json:"videoId" format:"uuid" doc:"The other video."`
+	StartSeconds float64 `json:"startSeconds" minimum:"0" doc:"The first frame at or after this second of the other video is the first one."`
+	EndSeconds   float64 `json:"endSeconds" minimum:"0" doc:"The last frame before this second is the last one."`
+}
+
+func (c *clipBody) clip() *video.Clip {
+	if c == nil {
+		return nil
+	}
+	id, _ := video.ParseID("clip.videoId", c.VideoID) // check says what is wrong with it
+	return &video.Clip{Video: id, Start: c.StartSeconds, End: c.EndSeconds}
+}
+
+func (c *clipBody) check() []video.Fault {
+	if c == nil {
+		return nil
+	}
+	_, err := video.ParseID("clip.videoId", c.VideoID)
+	return append(faultsIn(err), video.CheckPart("clip.", &c.StartSeconds, &c.EndSeconds)...)
+}

@@ -50,6 +50,9 @@ var bodyOperations = []bodyOperation{
 		{"tags", `["a"]`, tagSamples},
 		{"expiresAt", `null`, timeSamples},
 		{"maxDurationSeconds", `60`, []string{`0.001`, `0.0009`, `31536000`, `31536001`, `"60"`}},
+		{"clip", `null`, []string{
+			`{"videoId":"0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e","startSeconds":0,"endSeconds":1}`, `{"videoId":"x","startSeconds":1,"endSeconds":1}`, `{"videoId":7}`,
+		}},
 		{"trim", `{"startSeconds":1,"endSeconds":2.5}`, []string{
 			`{"startSeconds":null}`, `{"endSeconds":0}`, `{"startSeconds":-1}`, `{"startSeconds":2,"endSeconds":2}`, `{"startSeconds":"1","endSeconds":[]}`, `{"endSeconds":1e400}`, `{"startSeconds":1e400}`,
 		}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -67,9 +68,9 @@ func (v videoRoutes) register(t *table) {
 
 // newVideo is the body of a create request.
 type newVideo struct {
-	Filename                   string           `json:"filename" unless:"sourceUrl" required:"false" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type. Required unless there is a sourceUrl, whose last part is the default." example:"holiday.mp4"`
+	Filename                   string           `json:"filename" unless:"sourceUrl,clip" required:"false" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type. Required unless there is a sourceUrl, whose last part is the default, or a clip." example:"holiday.mp4"`
 	Title                      string           `json:"title,omitempty" maxLength:"200" nullable:"true" doc:"What people call the video. Absent, null or empty: the filename without its extension."`
-	Resolutions                []resolutionName `json:"resolutions" unless:"sourceUrl" required:"false" minItems:"1" maxItems:"100" nullable:"false" doc:"The outputs to make. Duplicates are ignored. Required unless there is a sourceUrl; the default is the server's."`
+	Resolutions                []resolutionName `json:"resolutions" unless:"sourceUrl,clip" required:"false" minItems:"1" maxItems:"100" nullable:"false" doc:"The outputs to make. Duplicates are ignored. Required unless there is a sourceUrl or a clip; the default is the server's."`
 	IsPublic                   bool             `json:"isPublic" doc:"Public videos have permanent URLs, private ones signed URLs that expire."`
 	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take thumbnails, in seconds."`
 	CustomMetadata             metadata         `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`
@@ -78,6 +79,7 @@ type newVideo struct {
 	Upscale                    *bool            `json:"upscale,omitempty" nullable:"true" doc:"Upscale sources that are smaller than the requested size, within the limits of the server."`
 	SourceURL                  *string          `json:"sourceUrl,omitempty" format:"uri" maxLength:"2048" nullable:"true" doc:"The server fetches the file from here instead of waiting for an upload, and completes it by itself: https, of the public internet unless the operator allows more." example:"https://example.com/holiday.mp4"`
 	Trim                       *trimBody        `json:"trim,omitempty" doc:"Make only a part of the file. All other times of the video count from the start of the part."`
+	Clip                       *clipBody        `json:"clip,omitempty" doc:"Make a part of another video; there is nothing to upload then. Needs the scope read, too."`
 	Codecs                     []video.Codec    `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1,hevc" doc:"In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone."`
 	MaxDurationSeconds         *float64         `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes."`
 }
@@ -87,13 +89,13 @@ func (n *newVideo) draft() video.Draft {
 		Filename: n.Filename, Title: n.Title, Resolutions: words[video.Name](n.Resolutions), IsPublic: n.IsPublic, Thumbnails: n.ThumbnailTimestampsSeconds,
 		Metadata: json.RawMessage(n.CustomMetadata), Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
 		Tags: n.Tags, ExpiresAt: (*time.Time)(n.ExpiresAt), MaxSeconds: n.MaxDurationSeconds,
-		Trim: n.Trim.trim(),
+		Trim: n.Trim.trim(), Clip: n.Clip.clip(),
 	}
 }
 
 func (n *newVideo) check() []video.Fault {
 	d := n.draft()
-	return append(d.Check(), n.Trim.check()...)
+	return slices.Concat(d.Check(), n.Trim.check(), n.Clip.check())
 }
 
 func idempotencyKey() *huma.Param {
@@ -108,13 +110,13 @@ func checkIdempotencyKey(r *http.Request) []video.Fault {
 // upload answers a create request.
 type upload struct {
 	ID              video.ID                 `json:"id" format:"uuid"`
-	UploadURL       string                   `json:"uploadUrl,omitempty" format:"uri" doc:"PUT the original file here, with exactly the Content-Type given. Absent for a video with a sourceUrl."`
+	UploadURL       string                   `json:"uploadUrl,omitempty" format:"uri" doc:"PUT the original file here, with exactly the Content-Type given. Absent for a video with a sourceUrl or a clip."`
 	ContentType     string                   `json:"contentType"`
 	IsPublic        bool                     `json:"isPublic"`
 	Resolutions     byName[resolutionStatus] `json:"resolutions"`
-	UploadExpiresAt *time.Time               `json:"uploadExpiresAt,omitempty" doc:"When uploadUrl stops working. Absent for a video with a sourceUrl."`
-	MaxUploadBytes  int64                    `json:"maxUploadBytes,omitempty" doc:"The largest file that is accepted in one PUT. Absent for a video with a sourceUrl."`
-	TusURL          string                   `json:"tusUrl,omitempty" format:"uri" doc:"For a resumable upload with tus 1.0, instead of uploadUrl. Absent for a video with a sourceUrl."`
+	UploadExpiresAt *time.Time               `json:"uploadExpiresAt,omitempty" doc:"When uploadUrl stops working. Absent for a video with a sourceUrl or a clip."`
+	MaxUploadBytes  int64                    `json:"maxUploadBytes,omitempty" doc:"The largest file that is accepted in one PUT. Absent for a video with a sourceUrl or a clip."`
+	TusURL          string                   `json:"tusUrl,omitempty" format:"uri" doc:"For a resumable upload with tus 1.0, instead of uploadUrl. Absent for a video with a sourceUrl or a clip."`
 }
 
 // headerRepeated says that an earlier request created the video.
@@ -140,7 +142,7 @@ func (v videoRoutes) create(ctx context.Context, c *call, in *newVideo) (*upload
 func viewUpload(u catalog.Upload) *upload {
 	v := u.Video
 	out := &upload{ID: v.ID, ContentType: v.ContentType, IsPublic: v.IsPublic, Resolutions: viewStatuses(v.Resolutions)}
-	if !v.Imported { // the file of an import is not uploaded
+	if u.URL != "" { // the file of an import or a clip is not uploaded
 		expires := v.UploadExpiresAt.UTC()
 		out.UploadURL, out.UploadExpiresAt, out.MaxUploadBytes, out.TusURL = u.URL, &expires, u.MaxBytes, u.TusURL
 	}

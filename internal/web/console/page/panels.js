@@ -8,6 +8,7 @@
 import { Access } from "./access.js";
 import { Captions } from "./captions.js";
 import { Chapters } from "./chapters.js";
+import { ClipForm } from "./clip.js";
 import { Metadata } from "./details.js";
 import { Resolutions, Stills } from "./files.js";
 import { Links } from "./links.js";
@@ -19,7 +20,7 @@ import { Addresses, WatchLink } from "./share.js";
 import { Sound } from "./sound.js";
 
 const rooms = [
-  ["Overview", Making, Facts, Poster, Metadata, Removal],
+  ["Overview", Making, Facts, ClipForm, Poster, Metadata, Removal],
   ["Share", WatchLink, Links, Addresses, Access],
   ["Text", Captions, Chapters],
   ["Sound", Sound],
