@@ -51,6 +51,11 @@ type NewVideo struct {
 	Codecs []string `json:"codecs,omitempty"`
 	// MaxDurationSeconds makes a longer video fail before anything is made of it; 0 means any length.
 	MaxDurationSeconds float64 `json:"maxDurationSeconds,omitempty"`
+	// AllowedOrigins are the sites on which the video may be played, such as "example.com" and "*.example.org". nil:
+	// everywhere. An empty list: only in the server's own pages.
+	AllowedOrigins []string `json:"allowedOrigins,omitzero"`
+	// AllowNoOrigin lets requests that name no site play it, too: apps, native players, downloads.
+	AllowNoOrigin bool `json:"allowNoOrigin,omitempty"`
 	// SourceURL lets the server fetch the file itself, instead of an upload.
 	SourceURL string `json:"sourceUrl,omitempty"`
 	// Trim makes only a part of the file; nil makes all of it.
@@ -160,6 +165,9 @@ type Video struct {
 	PreviewURL    string `json:"previewUrl,omitempty"`
 	EmbedURL      string `json:"embedUrl,omitempty"`
 	WatchURL      string `json:"watchUrl,omitempty"`
+
+	AllowedOrigins []string `json:"allowedOrigins,omitzero"` // nil: the video may be played everywhere
+	AllowNoOrigin  bool     `json:"allowNoOrigin,omitempty"`
 
 	Captions        []Caption `json:"captions,omitempty"`
 	Chapters        []Chapter `json:"chapters,omitempty"`

@@ -158,6 +158,9 @@ type Changes struct {
 	Tags *[]string `json:"tags,omitempty"` // replaces all of them
 
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"` // when the video is deleted; the zero time: never
+
+	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"` // as in NewVideo; a nil list: everywhere
+	AllowNoOrigin  *bool     `json:"allowNoOrigin,omitempty"`
 }
 
 // MarshalJSON writes the zero time as null.

@@ -85,13 +85,14 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	if err := p.buildImports(c, log, m); err != nil {
 		return err
 	}
-	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs, Resolutions: c.defaultResolutions()}, catalog.Parts{
-		Store: p.store, Keys: p.signing, Uploads: p.uploads, Imports: p.imports, Passes: passes, Now: now, Space: p.createSpace(c),
-	})
-	p.shares = share.New(p.store, p.signing, p.catalog, now)
 	if err := p.buildPurges(c, log, m); err != nil {
 		return err
 	}
+	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs, Resolutions: c.defaultResolutions()}, catalog.Parts{
+		Store: p.store, Keys: p.signing, Uploads: p.uploads, Imports: p.imports, Passes: passes, Now: now, Space: p.createSpace(c),
+		Purges: p.purges, Changed: p.player.Forget,
+	})
+	p.shares = share.New(p.store, p.signing, p.catalog, now)
 	p.captions = captions.New(p.store, p.blobs, p.purges, func() error { return p.reserve.Check(captions.MaxSize) })
 	p.chapters = chapters.New(p.store, func() error { return p.reserve.Check(chapters.MaxSize) })
 	marker := janitor.NewMarker(p.store, p.blobs)

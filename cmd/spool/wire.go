@@ -227,7 +227,7 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 func newHandler(edge *api.API, p *parts, c *Config, limits *limit.Limits) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
-	files := delivery.Config{Now: p.clock.Now, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Limits: limits, TrustedProxies: settings.Prefixes(c.TrustedProxies), Sendfile: delivery.Sendfile{
+	files := delivery.Config{Now: p.clock.Now, Base: edge.Base, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Limits: limits, TrustedProxies: settings.Prefixes(c.TrustedProxies), Sendfile: delivery.Sendfile{
 		Header: c.SendfileHeader, Proxies: settings.Prefixes(c.SendfileProxies), Dir: filepath.Join(c.DataDir, datadir.Objects)}}
 	delivery.Register(mux, p.uploads, p.player, p.pictures, files)
 	partial, err := p.openResumable()

@@ -23,6 +23,9 @@ type Set struct {
 	Expires  string    `aliases:"expires-at" placeholder:"TIME" help:"Delete the videos at this time, such as 2030-05-01T12:00:00Z or 2030-05-01; never takes it back."`
 	Public   bool      `xor:"visibility" help:"Everybody who has an address of the videos may watch them."`
 	Private  bool      `xor:"visibility" help:"Only signed addresses work, which expire. All earlier ones are dead at once."`
+
+	Origins       *[]string `placeholder:"SITE" help:"The sites on which the videos may be played, such as example.com,*.example.org; all: everywhere, none: only in the server's own pages."`
+	AllowNoOrigin *bool     `negatable:"" help:"With --origins: apps, native players and downloads, whose requests name no site, may play them, too."`
 }
 
 // Help is shown by --help.
@@ -35,6 +38,7 @@ Examples:
     spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --tag +course --tag -draft
     spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --expires=2030-05-01
     spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --private
+    spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --origins=example.com,*.example.org --allow-no-origin
 
 Exit codes: 0 all were changed, 1 none was, 2 the command line is wrong, 3 some were.
 `
@@ -62,7 +66,7 @@ func (c tagChange) none() bool { return len(c.add)+len(c.remove) == 0 }
 
 // changes are what each video is changed by.
 func (c *Set) changes() (client.Changes, error) {
-	out := client.Changes{Title: c.Title}
+	out := client.Changes{Title: c.Title, AllowedOrigins: sites(c.Origins), AllowNoOrigin: c.AllowNoOrigin}
 	if c.Public || c.Private {
 		out.Public = &c.Public
 	}
@@ -99,7 +103,8 @@ func (c *Set) Run(ctx context.Context, env *Environment) error {
 		return err
 	}
 	ids := withoutDuplicates(c.IDs)
-	plain := changes.Title != nil || changes.Metadata != nil || changes.ExpiresAt != nil || changes.Public != nil
+	plain := changes.Title != nil || changes.Metadata != nil || changes.ExpiresAt != nil || changes.Public != nil ||
+		changes.AllowedOrigins != nil || changes.AllowNoOrigin != nil
 	switch {
 	case len(ids) > 1 && c.Title != nil:
 		return &UsageError{Text: "--title is for a single video"}
@@ -150,4 +155,18 @@ func (c *Set) printOutcome(env *Environment, id string, v client.Video, err erro
 	default:
 		fmt.Fprintf(env.Stdout, "%s  changed\n", forTerminal(id))
 	}
+}
+
+// sites returns the sites that a flag names.
+func sites(flag *[]string) *[]string {
+	if flag == nil || len(*flag) != 1 {
+		return flag
+	}
+	switch (*flag)[0] {
+	case "all":
+		return new([]string) // null
+	case "none":
+		return &[]string{}
+	}
+	return flag
 }

@@ -206,7 +206,7 @@ func (d *Draft) Check() []Fault {
 	if needsNames || d.Resolutions != nil {
 		faults = append(faults, checkResolutions(d.Resolutions)...)
 	}
-	return slices.Concat(faults, d.checkClip(), CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs), checkMaxSeconds(d.MaxSeconds), checkTags("tags", d.Tags))
+	return slices.Concat(faults, d.checkClip(), CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs), checkMaxSeconds(d.MaxSeconds), checkTags("tags", d.Tags), CheckOrigins(d.AllowedOrigins))
 }
 
 // checkClip returns what is wrong with a clip beside its times.
@@ -264,6 +264,9 @@ type Edit struct {
 
 	ExpiresAt *time.Time // zero: never
 	IsPublic  *bool      // files move before a video says so; see package visibility
+
+	AllowedOrigins *[]string // nil in it: everywhere
+	AllowNoOrigin  *bool
 }
 
 // Check returns everything that is wrong with e.
@@ -281,6 +284,9 @@ func (e Edit) Check() []Fault {
 	if e.Tags != nil {
 		faults = append(faults, checkTags("tags", *e.Tags)...)
 	}
+	if e.AllowedOrigins != nil {
+		faults = append(faults, CheckOrigins(*e.AllowedOrigins)...)
+	}
 	return faults
 }
 
@@ -297,6 +303,12 @@ func (v *Video) Edit(e Edit) {
 	}
 	if e.ExpiresAt != nil {
 		v.expire(*e.ExpiresAt)
+	}
+	if e.AllowedOrigins != nil {
+		v.AllowedOrigins = CleanOrigins(*e.AllowedOrigins)
+	}
+	if e.AllowNoOrigin != nil {
+		v.AllowNoOrigin = *e.AllowNoOrigin
 	}
 }
 

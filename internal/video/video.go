@@ -69,6 +69,10 @@ type Video struct {
 	MaxDuration time.Duration   // a longer file fails; 0: any length
 	Trim        *Trim           // nil: all of the file
 
+	// AllowedOrigins are the sites on which it may be played; nil: everywhere; empty: in pages of this server only.
+	AllowedOrigins []string
+	AllowNoOrigin  bool // also for requests that name no site
+
 	Status  Status
 	Failure *Failure // set when Status is Fail
 	// Warnings are defects of the source that did not fail the video.
@@ -122,6 +126,9 @@ type Draft struct {
 	Trim *Trim `json:",omitempty"`
 	// Clip is the part of another video that this one is made of; nil: it has a file of its own.
 	Clip *Clip `json:",omitempty"`
+
+	AllowedOrigins []string `json:",omitzero"` // nil: everywhere
+	AllowNoOrigin  bool     `json:",omitempty"`
 }
 
 // Video returns the video that d asks for, as far as the client decides.
@@ -129,7 +136,8 @@ func (d *Draft) Video() Video {
 	v := Video{
 		Filename: d.Filename, Title: TitleOf(d.Title, d.Filename), IsPublic: d.IsPublic, Metadata: d.Metadata, Tags: CleanTags(d.Tags),
 		Thumbnails: d.Thumbnails, Codecs: WithoutH264(d.Codecs), Imported: d.SourceURL != nil,
-		Trim: d.Trim,
+		Trim:           d.Trim,
+		AllowedOrigins: CleanOrigins(d.AllowedOrigins), AllowNoOrigin: d.AllowNoOrigin,
 	}
 	if d.Upscale != nil {
 		v.Upscale = *d.Upscale

@@ -221,11 +221,18 @@ func TestEmbedsInABrowser(t *testing.T) {
 // wantFrame shows a page in a frame of a page of another origin, which does not let it do everything.
 func (v *visitor) wantFrame(address string, plays bool) {
 	v.t.Helper()
+	v.wantFrameOn(address, plays, func(string) {})
+}
+
+// wantFrameOn is wantFrame after a call with the address of the other site.
+func (v *visitor) wantFrameOn(address string, plays bool, before func(site string)) {
+	v.t.Helper()
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<!doctype html><title>Host</title><iframe src="%s" width="640" height="360" allow="autoplay; fullscreen 'none'; picture-in-picture 'none'"></iframe>`, address)
 	}))
 	defer host.Close()
+	before(host.URL)
 	v.visit(host.URL)
 	if !plays {
 		v.until("the browser to refuse the frame", readyTimeout, func() bool {

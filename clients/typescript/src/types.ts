@@ -104,6 +104,10 @@ export interface VideoPatch {
   customMetadata?: Record<string, unknown> | null;
   /** Its files move; all earlier URLs are dead then, and the answer has the new ones. */
   isPublic?: boolean;
+  /** The sites on which it may be played, such as example.com and *.example.org; null: everywhere; empty: only in the server's own pages. */
+  allowedOrigins?: string[] | null;
+  /** Requests that name no site may play it, too: apps, native players, downloads. */
+  allowNoOrigin?: boolean;
   /** Replaces all tags; null removes them. */
   tags?: string[] | null;
   /** When the video is deleted; null: never. */

@@ -38,6 +38,8 @@ func videoFields(v *video.Video) []field {
 		{"content_type", &v.ContentType},
 		{"is_public", &v.IsPublic},
 		{"moving_to", optionalText[video.Visibility]{&v.Moving}},
+		{"allowed_origins", nullableList{&v.AllowedOrigins}},
+		{"allow_no_origin", &v.AllowNoOrigin},
 		{"upscale", &v.Upscale},
 		{"codecs", optionalJSON{&v.Codecs}},
 		{"max_duration_us", microseconds{&v.MaxDuration}},
@@ -215,6 +217,18 @@ func (o optionalJSON) Value() (driver.Value, error) {
 }
 
 func (o optionalJSON) Scan(value any) error { return jsonText(o).Scan(value) }
+
+// nullableList is a list as JSON; nil is NULL, and an empty list is not.
+type nullableList struct{ list *[]string }
+
+func (l nullableList) Value() (driver.Value, error) {
+	if *l.list == nil {
+		return nil, nil
+	}
+	return jsonText{l.list}.Value()
+}
+
+func (l nullableList) Scan(value any) error { return jsonText{l.list}.Scan(value) }
 
 // failureCode and failureMessage are a failure, in this order; no failure is NULL.
 type (

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -23,6 +24,8 @@ type Catalog struct {
 	passes  *pipeline.Passes
 	now     func() time.Time
 	space   func(context.Context) error
+	purges  *cdn.Recorder
+	changed func(video.ID)
 	config  Config
 }
 
@@ -50,12 +53,14 @@ type Parts struct {
 	Passes  *pipeline.Passes
 	Now     func() time.Time
 	Space   func(context.Context) error // nothing is created while it returns an error
+	Purges  *cdn.Recorder               // nil: there is no CDN
+	Changed func(video.ID)              // is called when it was committed on which sites a video may be played
 }
 
 // New returns a Catalog.
 func New(c Config, p Parts) *Catalog {
 	c.CDN = strings.TrimSuffix(c.CDN, "/")
-	return &Catalog{store: p.Store, keys: p.Keys, uploads: p.Uploads, imports: p.Imports, passes: p.Passes, now: p.Now, space: p.Space, config: c}
+	return &Catalog{store: p.Store, keys: p.Keys, uploads: p.Uploads, imports: p.Imports, passes: p.Passes, now: p.Now, space: p.Space, purges: p.Purges, changed: p.Changed, config: c}
 }
 
 // DefaultResolutions returns the resolutions that are made of an import whose client names none.

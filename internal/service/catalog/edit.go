@@ -95,7 +95,13 @@ func (c *Catalog) edit(ctx context.Context, tx *store.Tx, tenant video.Tenant, i
 	if err != nil {
 		return err
 	}
+	before := v
 	v.Edit(e)
+	if e.AllowedOrigins != nil || e.AllowNoOrigin != nil {
+		if err := c.restrict(ctx, tx, before, v); err != nil {
+			return err
+		}
+	}
 	if err := describe(ctx, tx, v); err != nil {
 		return err
 	}

@@ -99,7 +99,9 @@ func (c *Catalog) Watch(ctx context.Context, id video.ID, base string) (Playback
 	if err != nil {
 		return PlaybackInfo{}, err
 	}
-	return c.withURLs(ctx, v, func(video.Video) playback.URLs { return playback.PublicURLs(v, c.base(base)) })
+	return c.withURLs(ctx, v, func(video.Video) playback.URLs {
+		return c.pageURLs(v, playback.PublicURLs(v, c.base(base)), base, time.Time{})
+	})
 }
 
 // Embed returns a private video for the holder of a token of its embed address. The other addresses
@@ -116,7 +118,8 @@ func (c *Catalog) Embed(ctx context.Context, token string, id video.ID, base str
 		return PlaybackInfo{}, err
 	}
 	return c.withURLs(ctx, v, func(video.Video) playback.URLs {
-		return playback.SignedURLs(v, c.base(base), c.keys, sign.Expiry(token))
+		until := sign.Expiry(token)
+		return c.pageURLs(v, playback.SignedURLs(v, c.base(base), c.keys, until), base, until)
 	})
 }
 

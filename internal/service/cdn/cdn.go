@@ -26,7 +26,8 @@ type Reason string
 
 const (
 	VideoDeleted      Reason = "video_deleted"
-	VideoPrivate      Reason = "video_private" // it was public
+	VideoPrivate      Reason = "video_private"    // it was public
+	VideoRestricted   Reason = "video_restricted" // to some sites; its files are still there
 	ResolutionDeleted Reason = "resolution_deleted"
 	CaptionsRemoved   Reason = "captions_removed" // deleted, or replaced: then the new ones have another name
 	PosterChanged     Reason = "poster_changed"   // another picture has the same address

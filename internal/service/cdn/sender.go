@@ -84,7 +84,7 @@ func (s *Sender) Handle(ctx context.Context, t queue.Task) error {
 		return err
 	}
 	age := s.now().Sub(p.createdAt)
-	if p.reason != PosterChanged { // nothing of it goes
+	if p.reason != PosterChanged && p.reason != VideoRestricted { // nothing of it goes
 		if there, err := s.anyLeft(ctx, p); (err != nil || there) && age < maxPresent {
 			return queue.RetryAfter(presentPause, errAgain)
 		}

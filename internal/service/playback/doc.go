@@ -1,7 +1,8 @@
 // Package playback opens the files that people play: rendition files, thumbnails, other files that a
 // video lists, and the HLS and DASH files over them.
 //
-// A playback address names its file. In which folder that lies is in the database, which is asked every two
+// A playback address names its file. In which folder that lies, and on which sites it may
+// be played, is in the database, which is asked every two
 // seconds at most; while it does not answer, what was known last is used. The list of renditions also
 // asks for the languages and labels of captions, and does without them. The storage is asked at
 // every request whether the object is there, so a deletion takes effect at once. Only when there is

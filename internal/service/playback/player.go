@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -44,6 +45,7 @@ type Player struct {
 	encoding  *growingCaches                // videos that are played while they are encoded
 	seen      *cache.Cache[string, seenKey] // whether pictures of other formats exist
 	shares    *cache.Cache[string, seenShare]
+	changes   atomic.Int64 // of what is known of videos, by this process
 }
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.
@@ -70,28 +72,48 @@ func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now fun
 type Access struct {
 	Video video.ID
 	Token string // the signed part of the address of a private video; "" for a public one
+
+	Restricted bool  // to some sites: the file is sent from here, and not kept by shared caches; set by Admit
+	checked    place // where the file lies, if Admit has checked the address
 }
 
 // place checks the signed part of an address, if it has one, and returns where its file lies.
 func (p *Player) place(ctx context.Context, a Access, file string) (place, error) {
-	at := place{area: objects.Public, video: a.Video}
-	if share, token, ok := cutShare(a.Token); ok {
-		var err error
-		if at.area, err = p.sharedArea(ctx, a, share, token, file); err != nil {
-			return at, err
-		}
+	if a.checked.area != "" {
+		return a.checked, nil
+	}
+	at, _, _, err := p.check(ctx, a, file)
+	return at, err
+}
+
+// check checks an address. It returns where its file lies, what is known of the video, and whether the address was signed
+// for a page of this server.
+func (p *Player) check(ctx context.Context, a Access, file string) (at place, k known, page bool, err error) {
+	at = place{area: objects.Public, video: a.Video}
+	pageToken := false
+	if share, token, ok := cutShare(a.Token); ok { // its page is one of this server
+		at.area, err = p.sharedArea(ctx, a, share, token, file)
+		page = err == nil
 	} else if a.Token != "" {
 		at.area = objects.Private
 		purpose, subject := signedFor(a.Video, file)
-		if err := p.keys.Verify(ctx, purpose, subject, a.Token); err != nil {
-			return at, err
+		err = p.keys.Verify(ctx, purpose, subject, a.Token)
+		if e, ok := errors.AsType[*video.Error](err); ok && e.Code == "url_invalid" {
+			err = p.keys.Verify(ctx, sign.Page, string(a.Video), a.Token)
+			page, pageToken = err == nil, err == nil
 		}
 	}
-	k, err := p.lookup(ctx, a.Video)
-	if err == nil {
-		at.folder, err = k.folderOf(a.Video, file)
+	if err != nil {
+		return at, k, page, err
 	}
-	return at, err
+	if k, err = p.lookup(ctx, a.Video); err != nil {
+		return at, k, page, err
+	}
+	if pageToken {
+		at.area = k.area
+	}
+	at.folder, err = k.folderOf(a.Video, file)
+	return at, k, page, err
 }
 
 // Authorize checks the signed part of the address of a file that is made elsewhere, and returns where the files of its
@@ -116,7 +138,7 @@ const (
 // does not serve it, and Open does. With download, a browser is told to save the file; see Disposition.
 // The address does not outlive a signed one that leads to it. The addresses of shares lead nowhere: they may end any moment.
 func (p *Player) Redirect(ctx context.Context, a Access, file string, download bool) (string, error) {
-	if _, _, shared := cutShare(a.Token); p.redirect == nil || shared || servedHere(file) {
+	if _, _, shared := cutShare(a.Token); p.redirect == nil || shared || a.Restricted || servedHere(file) {
 		return "", nil
 	}
 	at, err := p.place(ctx, a, file)

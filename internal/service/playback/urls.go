@@ -61,6 +61,13 @@ func SignedURLs(v video.Video, base Base, keys *auth.SigningKeys, expires time.T
 	return u
 }
 
+// PageURLs returns the addresses of the files of a video for a page of this server. They work wherever the files are, and
+// are not asked for an origin.
+func PageURLs(v video.Video, base Base, keys *auth.SigningKeys, expires time.Time) URLs {
+	folder := base.Files + "/v/" + keys.Sign(sign.Page, string(v.ID), expires) + "/" + string(v.ID) + "/"
+	return urls(v, func(file string) string { return folder + file })
+}
+
 // FileURLs returns URLs.Files alone, which takes fewer signatures. The URLs of a private video expire.
 func FileURLs(v video.Video, base Base, keys *auth.SigningKeys, expires time.Time) []FileURL {
 	if v.IsPublic {

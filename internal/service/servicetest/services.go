@@ -141,16 +141,16 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	s.Imports = imports.New(imports.Config{Max: c.MaxImports, Timing: c.ImportTiming}, imports.Parts{
 		Store: p.Store, Queue: p.Queue, Guard: guard, Uploads: s.Uploads, Leases: s.Leases, Now: now, Log: p.Log, Started: p.ImportStarted, Ended: p.ImportEnded, Finished: finished,
 	})
-	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale, Resolutions: []video.Name{"1080p", "720p", "480p"}}, catalog.Parts{
-		Store: p.Store, Keys: s.Signing, Uploads: s.Uploads, Imports: s.Imports, Passes: s.Passes, Now: now,
-		Space: func(context.Context) error { return s.Reserve.Check(0) },
-	})
-	s.Shares = share.New(p.Store, s.Signing, s.Catalog, now)
 	var purges *cdn.Recorder
 	if c.PurgeClock != nil {
 		purges = cdn.NewRecorder(p.Queue, c.PurgeClock)
 	}
 	s.Purges = purges
+	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale, Resolutions: []video.Name{"1080p", "720p", "480p"}}, catalog.Parts{
+		Store: p.Store, Keys: s.Signing, Uploads: s.Uploads, Imports: s.Imports, Passes: s.Passes, Now: now,
+		Space: func(context.Context) error { return s.Reserve.Check(0) }, Purges: purges, Changed: s.Player.Forget,
+	})
+	s.Shares = share.New(p.Store, s.Signing, s.Catalog, now)
 	s.Captions = captions.New(p.Store, p.Blobs, purges, func() error { return s.Reserve.Check(captions.MaxSize) })
 	s.Visibility = visibility.New(p.Store, p.Blobs, purges, now, p.Hook)
 	s.Pictures, err = pictures.New(pictures.Parts{

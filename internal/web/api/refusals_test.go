@@ -41,6 +41,8 @@ var bodyOperations = []bodyOperation{
 		{"filename", `"a.mp4"`, nil},
 		{"title", `"A film"`, nil},
 		{"resolutions", `["720p","144p"]`, []string{`["720p","720p"]`, `["720P"]`, `["8k",1,"x",null]`}},
+		{"allowedOrigins", `["example.com","*.example.org"]`, []string{`[]`, `["*","https://a.b/c"]`, `["a.b",1]`, `"a.b"`}},
+		{"allowNoOrigin", `true`, []string{`"true"`}},
 		{"isPublic", `true`, []string{`"true"`}},
 		{"thumbnailTimestampsSeconds", `[0,1.5]`, []string{`[-1]`, `[1e400]`, `[-1e400]`, `[1,"x",-2,null]`, `[-0]`}},
 		{"customMetadata", `{ "a" : 1 }`, nil},
@@ -67,7 +69,8 @@ var bodyOperations = []bodyOperation{
 	}},
 	{"createOriginal", "POST", "/api/video/{id}/original", []field{{"expiresIn", `60`, []string{`31536000`, `31536001`, `"60"`}}}},
 	{"editVideo", "PATCH", "/api/video/{id}", []field{{"title", `"Another"`, nil}, {"customMetadata", `{"b":2}`, nil}, {"tags", `["a"]`, tagSamples}, {"expiresAt", `null`, timeSamples},
-		{"isPublic", `true`, []string{`"true"`}}}},
+		{"isPublic", `true`, []string{`"true"`}},
+		{"allowedOrigins", `["example.com"]`, []string{`[]`, `["*"]`}}, {"allowNoOrigin", `false`, nil}}},
 	{"editVideos", "PATCH", "/api/video", []field{
 		{"ids", `["` + testID + `"]`, []string{`["x","` + testID + `",1]`, `["` + strings.Repeat(testID+`","`, 100) + `"]`}},
 		{"tags", `{"add":["a"],"remove":["b"]}`, []string{`{"add":["",1],"remove":[" "]}`, `{"add":null,"remove":[]}`, `{"add":"a"}`}},

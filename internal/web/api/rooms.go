@@ -76,6 +76,7 @@ type videoView struct {
 	VideoFiles
 	VideoCaptions
 	VideoChapters
+	VideoOrigins
 	VideoDetails
 }
 
@@ -88,6 +89,7 @@ func viewPlayback(p catalog.PlaybackInfo) videoView {
 		VideoFiles:    viewVideoFiles(p.URLs.Files),
 		VideoCaptions: viewVideoCaptions(p.URLs.Files),
 		VideoChapters: viewChapters(p.Chapters, p.URLs.Chapters),
+		VideoOrigins:  viewVideoOrigins(p.Video),
 		VideoDetails:  viewVideoDetails(p.State),
 	}
 	for _, r := range p.Resolutions {

@@ -82,6 +82,8 @@ type newVideo struct {
 	Clip                       *clipBody        `json:"clip,omitempty" doc:"Make a part of another video; there is nothing to upload then. Needs the scope read, too."`
 	Codecs                     []video.Codec    `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1,hevc" doc:"In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone."`
 	MaxDurationSeconds         *float64         `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes."`
+	AllowedOrigins             []string         `json:"allowedOrigins,omitempty" maxItems:"50" nullable:"true" doc:"The sites on which the video may be played: hosts such as example.com, *.example.com, https://app.example.com:8443. Absent or null: everywhere. Empty: only in the pages of this server." example:"[\"example.com\"]"`
+	AllowNoOrigin              bool             `json:"allowNoOrigin,omitempty" doc:"With allowedOrigins: requests that name no site, as those of apps and native players, may play the video, too."`
 }
 
 func (n *newVideo) draft() video.Draft {
@@ -90,6 +92,7 @@ func (n *newVideo) draft() video.Draft {
 		Metadata: json.RawMessage(n.CustomMetadata), Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
 		Tags: n.Tags, ExpiresAt: (*time.Time)(n.ExpiresAt), MaxSeconds: n.MaxDurationSeconds,
 		Trim: n.Trim.trim(), Clip: n.Clip.clip(),
+		AllowedOrigins: n.AllowedOrigins, AllowNoOrigin: n.AllowNoOrigin,
 	}
 }
 
@@ -274,10 +277,13 @@ type videoEdit struct {
 	Tags           *[]string `json:"tags,omitempty" maxItems:"100" nullable:"true" null:"zero" doc:"Replaces all tags. null removes them."`
 	ExpiresAt      *moment   `json:"expiresAt,omitempty" nullable:"true" null:"zero" doc:"When the video is deleted, at the latest a minute later. null: never."`
 	IsPublic       *bool     `json:"isPublic,omitempty" doc:"Makes the video public or private. Its files move, which takes seconds if they are large, and all earlier URLs are dead when the answer is sent. The answer has the new ones; URLs of a private video live an hour."`
+	AllowedOrigins *[]string `json:"allowedOrigins,omitempty" maxItems:"50" nullable:"true" null:"zero" doc:"The sites on which the video may be played, as in a create request. null: everywhere."`
+	AllowNoOrigin  *bool     `json:"allowNoOrigin,omitempty" doc:"Requests that name no site may play the video, too."`
 }
 
 func (e *videoEdit) edit() video.Edit {
-	return video.Edit{Title: e.Title, Metadata: (*json.RawMessage)(e.CustomMetadata), Tags: e.Tags, ExpiresAt: (*time.Time)(e.ExpiresAt), IsPublic: e.IsPublic}
+	return video.Edit{Title: e.Title, Metadata: (*json.RawMessage)(e.CustomMetadata), Tags: e.Tags, ExpiresAt: (*time.Time)(e.ExpiresAt), IsPublic: e.IsPublic,
+		AllowedOrigins: e.AllowedOrigins, AllowNoOrigin: e.AllowNoOrigin}
 }
 
 func (e *videoEdit) check() []video.Fault { return e.edit().Check() }

@@ -175,6 +175,7 @@ type videoStateView struct {
 	VideoFiles
 	Captions []captionsView `json:"captions,omitzero" nullable:"false" doc:"The captions of the video, one for each language. Absent without URLs."`
 	VideoChapters
+	VideoOrigins
 	VideoDetails
 }
 
@@ -190,7 +191,7 @@ func viewState(s catalog.State) videoStateView {
 	v := s.Video
 	out := videoStateView{
 		ID: v.ID, Filename: v.Filename, VideoBasics: viewVideoBasics[resolutionStateView](v),
-		VideoRules: viewVideoRules(v), VideoDetails: viewVideoDetails(s),
+		VideoRules: viewVideoRules(v), VideoOrigins: viewVideoOrigins(v), VideoDetails: viewVideoDetails(s),
 	}
 	for _, r := range s.Resolutions {
 		out.Resolutions = append(out.Resolutions, named[resolutionStateView]{r.Name, resolutionStateView{

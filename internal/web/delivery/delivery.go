@@ -29,6 +29,8 @@ type Config struct {
 	Limits *limit.Limits
 	// TrustedProxies are the peers whose X-Forwarded-For header names the client.
 	TrustedProxies []netip.Prefix
+	// Base returns what addresses in the answer to a request start with; nil: nothing is known of that.
+	Base func(*http.Request) (string, error)
 	// Sendfile has proxies that ask for it send files themselves. The zero value does not.
 	Sendfile Sendfile
 }

@@ -67,6 +67,15 @@ func (d *delivery) isReplaced(r *http.Request, a playback.Access, file string) (
 // serveFile sends a file or, of a picture, one in a format that the client prefers.
 func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a playback.Access, c caching) {
 	file := r.PathValue("file")
+	a, err := d.player.Admit(r.Context(), a, file, d.visitOf(r))
+	if a.Restricted {
+		w.Header().Add("Vary", "Origin")
+		c.who, c.purged = "private", false
+	}
+	if err != nil {
+		problem.Write(w, r, err)
+		return
+	}
 	if file == video.ThumbnailFile {
 		if err := d.serveThumbnail(w, r, a, c); err != nil {
 			problem.Write(w, r, err)
@@ -77,7 +86,6 @@ func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a playback.
 	if accepted := negotiate(w, r, file); accepted != nil {
 		alternate = d.player.Picture(r.Context(), a, file, accepted)
 	}
-	var err error
 	if alternate != file {
 		err = d.serveOne(w, r, a, alternate, alternateCaching(c))
 	}
@@ -147,7 +155,7 @@ func (d *delivery) play(w http.ResponseWriter, r *http.Request, a playback.Acces
 
 // tag sets what CDNs call the name under which a response can be purged.
 func (d *delivery) tag(h http.Header, a playback.Access) {
-	if d.config.CDN {
+	if d.config.CDN && !a.Restricted {
 		h.Set("Cache-Tag", string(a.Video))
 		h.Set("Surrogate-Key", string(a.Video))
 	}

@@ -40,10 +40,18 @@ func cardOf(info catalog.PlaybackInfo, base string) card {
 	_, file := fileOf(info)
 	return card{
 		Watch: info.URLs.Watch, Embed: info.URLs.Embed, OEmbed: base + "/oembed?format=json&url=" + url.QueryEscape(info.URLs.Watch),
-		Image: state.Poster, Video: state.MP4, VideoWidth: file.width, VideoHeight: file.height, PlayerWidth: shown.width, PlayerHeight: shown.height,
+		Image: state.Poster, Video: sharedFile(info, state.MP4), VideoWidth: file.width, VideoHeight: file.height, PlayerWidth: shown.width, PlayerHeight: shown.height,
 		ImageWidth: image.width, ImageHeight: image.height,
 		Code: responsiveCode(info.URLs.Embed, info.Video.Title, s), Description: detailLine(info),
 	}
+}
+
+// sharedFile returns the address of a file for other sites, or "" if they may not play it.
+func sharedFile(info catalog.PlaybackInfo, address string) string {
+	if info.Video.Restricted() {
+		return ""
+	}
+	return address
 }
 
 // posterSize returns the size of the poster, which is as large as the source: a rendition may be smaller or

@@ -35,7 +35,7 @@ func (p *pages) embedPublic(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.servePage(w, r, info, pageKind{template: "embed.html", root: "../", ancestors: anySite, cache: publicCache(info)})
+	return p.servePage(w, r, info, pageKind{template: "embed.html", root: "../", ancestors: framedBy(info), cache: publicCache(info)})
 }
 
 // embedPrivate answers GET /embed/{token}/{id}.
@@ -48,7 +48,7 @@ func (p *pages) embedPrivate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.servePage(w, r, info, pageKind{template: "embed.html", root: "../../", ancestors: anySite, cache: "no-store"})
+	return p.servePage(w, r, info, pageKind{template: "embed.html", root: "../../", ancestors: framedBy(info), cache: "no-store"})
 }
 
 // public returns the public video that a request asks for.
@@ -73,10 +73,22 @@ func (p *pages) requestedVideo(r *http.Request) (base string, id video.ID, err e
 // publicCache lets caches hold the page of a finished video for a moment. A deletion must be noticed,
 // and the video itself is gone at once.
 func publicCache(info catalog.PlaybackInfo) string {
-	if !info.Settled {
+	if !info.Settled || info.Video.Restricted() { // of the latter, the page has addresses for itself
 		return "no-store"
 	}
 	return "public, max-age=30"
+}
+
+// framedBy returns which sites may show the player of a video in a frame.
+func framedBy(info catalog.PlaybackInfo) string {
+	if !info.Video.Restricted() {
+		return anySite
+	}
+	all := []string{"'self'"}
+	for _, site := range info.Video.Sites() {
+		all = append(all, site.Sources()...)
+	}
+	return strings.Join(all, " ")
 }
 
 // pageKind is what distinguishes the pages with a video.

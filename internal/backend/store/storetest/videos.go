@@ -36,10 +36,11 @@ func videoReadsBack(t *testing.T, st *store.Store) {
 	rich.Codecs, rich.MaxDuration, rich.Tags = []video.Codec{video.AV1}, 90*time.Second, []string{"b", "a", "ü 🎬"}
 	rich.ExpiresAt, rich.ExpiryTold = noon.Add(time.Millisecond), true
 	rich.Trim = &video.Trim{Start: 1.5, End: 20}
+	rich.AllowedOrigins, rich.AllowNoOrigin = []string{"example.com", "*.example.org"}, true
 	rich.Metadata = json.RawMessage(`{"b": 1, "a": [null, true, 1e400, 12345678901234567890], "a": "again"}`)
 	rich.Thumbnails = []float64{3, 0.1, 0, 1.0 / 3, math.MaxFloat64, math.SmallestNonzeroFloat64, 3}
 	hollow := NewVideo()
-	hollow.Metadata = json.RawMessage(`{}`)
+	hollow.Metadata, hollow.AllowedOrigins = json.RawMessage(`{}`), []string{}
 	large := NewVideo(video.Names...)
 	large.Metadata = rawJSON(video.MaxMetadataBytes)
 	large.Thumbnails = make([]float64, video.MaxThumbnails)

@@ -36,6 +36,7 @@ const (
 	State    Purpose = "state"    // reading and following the state of a video
 	Embed    Purpose = "embed"    // of the page with the player of a video
 	Share    Purpose = "share"    // a cookie of somebody who knew the password of a share
+	Page     Purpose = "page"     // of all files of a video, for a page of this server that plays it
 )
 
 var (

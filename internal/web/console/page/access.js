@@ -23,17 +23,50 @@ export class Access {
   #says = el("p");
   #change = button("Make private", () => this.#toggle(), { id: "change-visibility" });
   #problem = el("div");
+  #sites = el("select", { id: "sites-mode", onchange: () => this.#showMode() },
+    el("option", { value: "all" }, "on all sites"), el("option", { value: "some" }, "on these sites only"));
+  #list = el("textarea", { id: "sites", rows: 4, spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": "sites-note" });
+  #noOrigin = el("input", { type: "checkbox", id: "sites-none" });
+  #some = el("div", {},
+    el("div", { class: "field" }, el("label", { for: "sites" }, "Sites, one on each line"), this.#list,
+      el("p", { class: "fine", id: "sites-note" }, "Such as example.com, *.example.com or https://app.example.com:8443. None: only pages of this server.")),
+    el("label", { class: "check" }, this.#noOrigin, " Apps and downloads, too: whatever names no site"));
+  #form = el("form", { onsubmit: (event) => { event.preventDefault(); this.#save(); } },
+    el("div", { class: "field" }, el("label", { for: "sites-mode" }, "It can be played"), this.#sites), this.#some,
+    el("p", { class: "actions" }, el("button", { type: "submit" }, "Save sites")));
+  #shown = ""; // the rule that the form began with, as JSON
 
   constructor(page) {
     this.#page = page;
     this.node = el("section", { class: "panel", "aria-labelledby": "access-title" }, el("h2", { id: "access-title" }, "Who may watch"),
-      this.#says, this.#problem, may("write") && el("p", { class: "actions" }, this.#change));
+      this.#says, may("write") && el("p", { class: "actions" }, this.#change), may("write") && may("read") && this.#form, this.#problem);
   }
 
   show(video) {
     this.#video = video;
     setText(this.#says, visibilities[video.isPublic ? "public" : "private"].says);
     setText(this.#change, visibilities[video.isPublic ? "private" : "public"].button);
+    const rule = JSON.stringify([video.allowedOrigins, video.allowNoOrigin]);
+    if (rule === this.#shown) return; // do not disturb an editor
+    this.#shown = rule;
+    this.#sites.value = video.allowedOrigins ? "some" : "all";
+    this.#list.value = (video.allowedOrigins ?? []).join("\n");
+    this.#noOrigin.checked = Boolean(video.allowNoOrigin);
+    this.#showMode();
+  }
+
+  #showMode() {
+    this.#some.hidden = this.#sites.value === "all";
+  }
+
+  async #save() {
+    const allowedOrigins = this.#sites.value === "all" ? null : this.#list.value.split(/[\s,]+/).filter(Boolean);
+    this.#problem.replaceChildren();
+    try {
+      await this.#page.edit({ allowedOrigins, allowNoOrigin: this.#noOrigin.checked });
+    } catch (error) {
+      this.#problem.replaceChildren(problemBox(error));
+    }
   }
 
   async #toggle() {
