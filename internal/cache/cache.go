@@ -24,7 +24,8 @@ type Cache[K comparable, V any] struct {
 	mu      sync.Mutex
 	size    int64
 	entries map[K]*list.Element
-	recent  list.List // of entry[K, V], the most recently used in front
+	making  map[K]*int // what is being produced: a pointer for each call
+	recent  list.List  // of entry[K, V], the most recently used in front
 }
 
 type entry[K comparable, V any] struct {
@@ -35,7 +36,7 @@ type entry[K comparable, V any] struct {
 
 // New returns a cache of values whose sizes are limit at most together.
 func New[K comparable, V any](limit int64) *Cache[K, V] {
-	return &Cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
+	return &Cache[K, V]{limit: limit, entries: map[K]*list.Element{}, making: map[K]*int{}}
 }
 
 // NewEvicting is New of values that hold something: evicted is called with each one that is not kept any more, while
@@ -63,6 +64,10 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 func (c *Cache[K, V]) Put(key K, value V, size int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.put(key, value, size)
+}
+
+func (c *Cache[K, V]) put(key K, value V, size int64) {
 	c.remove(key)
 	if size > c.limit {
 		return
@@ -74,11 +79,15 @@ func (c *Cache[K, V]) Put(key K, value V, size int64) {
 	}
 }
 
-// Delete forgets the value of a key.
+// Delete forgets the value of a key, also one that is being produced: only callers that wait for it already get it.
 func (c *Cache[K, V]) Delete(key K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.remove(key)
+	if c.making[key] != nil {
+		delete(c.making, key)
+		c.flights.Forget(flightOf(key))
+	}
 }
 
 func (c *Cache[K, V]) remove(key K) {
@@ -96,14 +105,20 @@ func (c *Cache[K, V]) remove(key K) {
 // same time. Errors are not kept, and a panic of produce is an error for all of them. produce uses the ctx of
 // its caller: if that caller goes away, the others try again.
 func (c *Cache[K, V]) Do(ctx context.Context, key K, produce func() (value V, size int64, err error)) (V, error) {
+	return c.DoUnless(ctx, key, func(V) bool { return false }, produce)
+}
+
+// DoUnless is Do for values that become old: it produces another one in the place of one that is. A value stays where
+// producing the next one fails.
+func (c *Cache[K, V]) DoUnless(ctx context.Context, key K, old func(V) bool, produce func() (value V, size int64, err error)) (V, error) {
 	for {
-		if value, ok := c.Get(key); ok {
+		if value, ok := c.Get(key); ok && !old(value) {
 			return value, nil
 		}
 		mine := false
-		produced, err, _ := c.flights.Do(fmt.Sprintf("%#v", key), func() (any, error) {
+		produced, err, _ := c.flights.Do(flightOf(key), func() (any, error) {
 			mine = true
-			return c.produce(key, produce)
+			return c.produce(key, old, produce)
 		})
 		value, _ := produced.(V)
 		switch {
@@ -115,17 +130,30 @@ func (c *Cache[K, V]) Do(ctx context.Context, key K, produce func() (value V, si
 	}
 }
 
-func (c *Cache[K, V]) produce(key K, produce func() (V, int64, error)) (value V, err error) {
-	if value, ok := c.Get(key); ok { // since a moment ago
+func (c *Cache[K, V]) produce(key K, old func(V) bool, produce func() (V, int64, error)) (value V, err error) {
+	if value, ok := c.Get(key); ok && !old(value) { // since a moment ago
 		return value, nil
 	}
+	this := new(int)
+	c.mu.Lock()
+	c.making[key] = this
+	c.mu.Unlock()
 	var size int64
 	err = panics.Catch(func() (err error) {
 		value, size, err = produce()
 		return err
 	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.making[key] != this { // deleted meanwhile
+		return value, err
+	}
+	delete(c.making, key)
 	if err == nil {
-		c.Put(key, value, size)
+		c.put(key, value, size)
 	}
 	return value, err
 }
+
+// flightOf names the call that produces the value of a key.
+func flightOf[K comparable](key K) string { return fmt.Sprintf("%#v", key) }

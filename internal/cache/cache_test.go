@@ -173,3 +173,44 @@ func TestWhatGoesIsTold(t *testing.T) {
 		t.Errorf("gone are %q, want %q", gone, want)
 	}
 }
+
+// A value that was deleted while it was produced is given to those who waited for it, and to no other.
+func TestAValueIsDeletedWhileItIsProduced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := New[string, int](100)
+		ready := make(chan struct{})
+		go func() {
+			value, err := c.Do(t.Context(), "a", func() (int, int64, error) { <-ready; return 1, 1, nil })
+			if value != 1 || err != nil {
+				t.Errorf("Do = %v, %v", value, err)
+			}
+		}()
+		synctest.Wait()
+		c.Delete("a")
+		if !mustDo(t, c, "a") {
+			t.Error("the earlier call was waited for")
+		}
+		close(ready)
+		synctest.Wait()
+		if mustDo(t, c, "a") || len(c.making) != 0 {
+			t.Errorf("the later value is not kept; %d are being produced", len(c.making))
+		}
+	})
+}
+
+func TestAnOldValueIsReplaced(t *testing.T) {
+	t.Parallel()
+	c := New[string, int](100)
+	c.Put("a", 1, 1)
+	isOld := func(n int) bool { return n < 2 }
+	_, err := c.DoUnless(t.Context(), "a", isOld, func() (int, int64, error) { return 0, 0, context.DeadlineExceeded })
+	if value, kept := c.Get("a"); !errors.Is(err, context.DeadlineExceeded) || value != 1 || !kept {
+		t.Errorf("after an error %v the value is %d, %t", err, value, kept)
+	}
+	for range 2 {
+		if value, err := c.DoUnless(t.Context(), "a", isOld, func() (int, int64, error) { return 2, 1, nil }); value != 2 || err != nil {
+			t.Errorf("DoUnless = %d, %v", value, err)
+		}
+	}
+}

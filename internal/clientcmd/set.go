@@ -24,8 +24,8 @@ type Set struct {
 	Public   bool      `xor:"visibility" help:"Everybody who has an address of the videos may watch them."`
 	Private  bool      `xor:"visibility" help:"Only signed addresses work, which expire. All earlier ones are dead at once."`
 
-	Origins       *[]string `placeholder:"SITE" help:"The sites on which the videos may be played, such as example.com,*.example.org; all: everywhere, none: only in the server's own pages."`
-	AllowNoOrigin *bool     `negatable:"" help:"With --origins: apps, native players and downloads, whose requests name no site, may play them, too."`
+	AllowedOrigin []string `sep:"none" placeholder:"SITE" help:"A site on which the videos may be played, such as example.com or *.example.org; can be repeated, and replaces all of them. all: everywhere, none: only in the server's own pages."`
+	AllowNoOrigin *bool    `negatable:"" help:"Apps, native players and downloads, whose requests name no site, may play the videos, too."`
 }
 
 // Help is shown by --help.
@@ -38,7 +38,7 @@ Examples:
     spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --tag +course --tag -draft
     spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --expires=2030-05-01
     spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --private
-    spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --origins=example.com,*.example.org --allow-no-origin
+    spool set 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e --allowed-origin=example.com --allowed-origin=*.example.org
 
 Exit codes: 0 all were changed, 1 none was, 2 the command line is wrong, 3 some were.
 `
@@ -66,7 +66,7 @@ func (c tagChange) none() bool { return len(c.add)+len(c.remove) == 0 }
 
 // changes are what each video is changed by.
 func (c *Set) changes() (client.Changes, error) {
-	out := client.Changes{Title: c.Title, AllowedOrigins: sites(c.Origins), AllowNoOrigin: c.AllowNoOrigin}
+	out := client.Changes{Title: c.Title, AllowedOrigins: sites(c.AllowedOrigin), AllowNoOrigin: c.AllowNoOrigin}
 	if c.Public || c.Private {
 		out.Public = &c.Public
 	}
@@ -157,16 +157,15 @@ func (c *Set) printOutcome(env *Environment, id string, v client.Video, err erro
 	}
 }
 
-// sites returns the sites that a flag names.
-func sites(flag *[]string) *[]string {
-	if flag == nil || len(*flag) != 1 {
-		return flag
-	}
-	switch (*flag)[0] {
-	case "all":
+// sites returns the sites that a flag names; nil: it was not given.
+func sites(flag []string) *[]string {
+	switch {
+	case len(flag) == 0:
+		return nil
+	case len(flag) == 1 && flag[0] == "all":
 		return new([]string) // null
-	case "none":
+	case len(flag) == 1 && flag[0] == "none":
 		return &[]string{}
 	}
-	return flag
+	return &flag
 }

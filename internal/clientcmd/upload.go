@@ -18,20 +18,22 @@ import (
 // Upload is spool upload.
 type Upload struct {
 	Connection
-	Files       []string      `arg:"" name:"file" help:"The files to upload, or URLs that the server fetches."`
-	Resolutions []string      `placeholder:"NAME" help:"Resolutions to make of each file. Default: what the server is set to, usually 1080p,720p,480p."`
-	Codecs      []string      `placeholder:"NAME" help:"Codecs to make, such as h264,av1. Default: what the server is set to."`
-	Public      bool          `help:"Anyone may watch. Default: only with signed URLs."`
-	Title       string        `placeholder:"TEXT" help:"The title that people see. Default: the name of the file."`
-	Metadata    []string      `sep:"none" placeholder:"KEY=VALUE" help:"Metadata to keep with the video; can be repeated."`
-	MaxDuration time.Duration `placeholder:"DURATION" help:"Videos that are longer, such as 10m, fail before anything is made of them."`
-	Tag         []string      `sep:"none" placeholder:"TAG" help:"A tag, by which videos are found again; can be repeated."`
-	Trim        string        `placeholder:"START-END" help:"Make only this part of the file, such as 12.5-1:30, 90- or -30."`
-	ExpiresAt   string        `name:"expires-at" placeholder:"TIME" help:"Delete the videos at this time, such as 2030-05-01T12:00:00Z or 2030-05-01."`
-	Captions    []string      `sep:"none" placeholder:"FILE" help:"Captions to add, such as film.en.vtt; can be repeated."`
-	Wait        bool          `short:"w" help:"Wait until the videos are ready."`
-	Parallel    int           `default:"3" placeholder:"N" help:"How many files are sent at a time. Default: 3."`
-	Life        time.Duration `name:"expires" default:"24h" placeholder:"DURATION" help:"How long the printed URLs of private videos are valid. Default: 24h."`
+	Files         []string      `arg:"" name:"file" help:"The files to upload, or URLs that the server fetches."`
+	Resolutions   []string      `placeholder:"NAME" help:"Resolutions to make of each file. Default: what the server is set to, usually 1080p,720p,480p."`
+	Codecs        []string      `placeholder:"NAME" help:"Codecs to make, such as h264,av1. Default: what the server is set to."`
+	Public        bool          `help:"Anyone may watch. Default: only with signed URLs."`
+	Title         string        `placeholder:"TEXT" help:"The title that people see. Default: the name of the file."`
+	Metadata      []string      `sep:"none" placeholder:"KEY=VALUE" help:"Metadata to keep with the video; can be repeated."`
+	MaxDuration   time.Duration `placeholder:"DURATION" help:"Videos that are longer, such as 10m, fail before anything is made of them."`
+	Tag           []string      `sep:"none" placeholder:"TAG" help:"A tag, by which videos are found again; can be repeated."`
+	Trim          string        `placeholder:"START-END" help:"Make only this part of the file, such as 12.5-1:30, 90- or -30."`
+	ExpiresAt     string        `name:"expires-at" placeholder:"TIME" help:"Delete the videos at this time, such as 2030-05-01T12:00:00Z or 2030-05-01."`
+	AllowedOrigin []string      `sep:"none" placeholder:"SITE" help:"A site on which the videos may be played, such as example.com or *.example.org; can be repeated. none: only in the server's own pages. Default: everywhere."`
+	AllowNoOrigin bool          `help:"With --allowed-origin: apps, native players and downloads, whose requests name no site, may play the videos, too."`
+	Captions      []string      `sep:"none" placeholder:"FILE" help:"Captions to add, such as film.en.vtt; can be repeated."`
+	Wait          bool          `short:"w" help:"Wait until the videos are ready."`
+	Parallel      int           `default:"3" placeholder:"N" help:"How many files are sent at a time. Default: 3."`
+	Life          time.Duration `name:"expires" default:"24h" placeholder:"DURATION" help:"How long the printed URLs of private videos are valid. Default: 24h."`
 }
 
 // Help is shown by --help.
@@ -269,6 +271,9 @@ func (u *uploads) newVideo() client.NewVideo {
 	v := client.NewVideo{
 		Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs,
 		Tags: u.Tag, MaxDurationSeconds: u.MaxDuration.Seconds(), Trim: u.trim,
+	}
+	if list := sites(u.AllowedOrigin); list != nil {
+		v.AllowedOrigins, v.AllowNoOrigin = *list, u.AllowNoOrigin
 	}
 	if u.expiresAt != nil {
 		v.ExpiresAt = *u.expiresAt

@@ -29,6 +29,9 @@ type Site struct {
 func ParseSite(s string) (Site, error) {
 	var site Site
 	rest := strings.ToLower(strings.TrimSpace(s))
+	if rest == "*" {
+		return Site{}, fmt.Errorf("must name hosts; null in the place of the list means all of them")
+	}
 	if len(rest) > maxOrigin {
 		return Site{}, fmt.Errorf("must have at most %d characters", maxOrigin)
 	}
@@ -133,18 +136,13 @@ func (s Site) hostPort() string {
 	return host
 }
 
-// Sources returns the site as a list of sources in a Content-Security-Policy. A source without a scheme would mean the
-// scheme of the page with the policy.
-func (s Site) Sources() []string {
-	var all []string
-	for _, scheme := range []string{"https", "http"} {
-		if s.scheme == "" || s.scheme == scheme {
-			one := s
-			one.scheme = scheme
-			all = append(all, one.String())
-		}
+// Source returns the site as a Content-Security-Policy names it, where http stands for https, too. A source without a
+// scheme would mean the scheme of the page with the policy.
+func (s Site) Source() string {
+	if s.scheme == "" {
+		s.scheme = "http"
 	}
-	return all
+	return s.String()
 }
 
 // Origin is where a request comes from.

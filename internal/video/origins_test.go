@@ -41,10 +41,10 @@ func TestSites(t *testing.T) {
 func TestSourcesOfAPolicy(t *testing.T) {
 	t.Parallel()
 	for entry, want := range map[string]string{
-		"example.com": "https://example.com http://example.com", "*.example.com:81": "https://*.example.com:81 http://*.example.com:81", "https://[::1]:8443": "https://[::1]:8443",
+		"example.com": "http://example.com", "*.example.com:81": "http://*.example.com:81", "https://[::1]:8443": "https://[::1]:8443",
 	} {
 		site, err := video.ParseSite(entry)
-		if got := strings.Join(site.Sources(), " "); err != nil || got != want {
+		if got := site.Source(); err != nil || got != want {
 			t.Errorf("%s becomes %q, %v; want %q", entry, got, err, want)
 		}
 	}

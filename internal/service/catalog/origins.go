@@ -33,21 +33,33 @@ func (c *Catalog) restrict(ctx context.Context, tx *store.Tx, before, v video.Vi
 	return c.purges.Video(ctx, tx, cdn.VideoRestricted, v.ID)
 }
 
-// pageURLs returns the addresses that a page of this server plays a video at: those of a restricted video work in the
-// page for a while, whoever asks. shared are those that the page would have otherwise, at the latest until latest.
-func (c *Catalog) pageURLs(v video.Video, shared playback.URLs, server string, latest time.Time) playback.URLs {
-	if !v.Restricted() {
-		return shared
+const (
+	// pageLife is how long the addresses of a page live at most.
+	pageLife = time.Hour
+	// pageStep is how long the addresses of a page stay the same. A page that asks again does not load them again.
+	pageStep = 10 * time.Minute
+)
+
+// PageExpiry returns when the addresses expire that a page of this server gets now. A page that stays open renews them.
+func (c *Catalog) PageExpiry() time.Time {
+	expires := c.now().Truncate(pageStep).Add(pageLife)
+	if latest := c.keys.Expiry(pageLife); latest.Before(expires) { // the operator set a shorter life
+		return latest
 	}
-	expires := c.keys.Expiry(time.Hour + 2*v.Duration)
-	if !latest.IsZero() && latest.Before(expires) {
-		expires = latest
+	return expires
+}
+
+// pageURLs returns the addresses that a page of this server plays a video at: those of a restricted video work for a
+// while, whoever asks. others are the addresses that the video has elsewhere.
+func (c *Catalog) pageURLs(v video.Video, others playback.URLs, server string, expires time.Time) playback.URLs {
+	if !v.Restricted() {
+		return others
 	}
 	u := playback.PageURLs(v, playback.NewBase(server, ""), c.keys, expires)
-	u.Embed, u.Watch = shared.Embed, shared.Watch
+	u.Embed, u.Watch = others.Embed, others.Watch
 	for i, f := range u.Files {
 		if f.Name == video.PosterFile { // it is shown where links are shared, longer than this page lives
-			u.Files[i].URL = shared.Files[i].URL
+			u.Files[i].URL = others.Files[i].URL
 		}
 	}
 	return u

@@ -100,7 +100,7 @@ func (c *Catalog) Watch(ctx context.Context, id video.ID, base string) (Playback
 		return PlaybackInfo{}, err
 	}
 	return c.withURLs(ctx, v, func(video.Video) playback.URLs {
-		return c.pageURLs(v, playback.PublicURLs(v, c.base(base)), base, time.Time{})
+		return c.pageURLs(v, playback.PublicURLs(v, c.base(base)), base, c.PageExpiry())
 	})
 }
 

@@ -158,6 +158,34 @@ func wantTold(t *testing.T, e *edge, v video.Video) {
 	}
 }
 
+// A process that does not know of a rule yet may send files for a CDN to keep, so that is told a moment later.
+func TestARuleIsTold(t *testing.T) {
+	t.Parallel()
+	b, e, c := newRig(t)
+	sites := []string{"example.com"}
+	var all []video.ID
+	for _, public := range []bool{true, false} {
+		v := b.Create(video.Draft{IsPublic: public, Resolutions: []video.Name{"720p"}}).Video
+		_, err := b.Catalog.Edit(t.Context(), b.By, v.ID, video.Edit{AllowedOrigins: &sites})
+		b.Must(err)
+		all = append(all, v.ID)
+	}
+	other := b.Create(video.Draft{IsPublic: true}).Video
+	b.Must(b.DeleteVideo(t.Context(), b.By, other.ID))
+	e.wait(t, cdn.OutcomePurged, 1)
+	c.turn(5 * time.Second)
+	e.wait(t, cdn.OutcomePurged, 2)
+	_, err := b.Catalog.Edit(t.Context(), b.By, all[0], video.Edit{AllowedOrigins: new([]string)}) // no cache keeps what is too little
+	b.Must(err)
+	stats, err := b.Queue.Stats(t.Context())
+	b.Must(err)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if m := e.messages[1]; m.Reason != cdn.VideoRestricted || m.VideoID != string(all[0]) || stats[queue.PurgeCDN].Waiting != 0 {
+		t.Errorf("the CDN is told %+v, and %d more", m, stats[queue.PurgeCDN].Waiting)
+	}
+}
+
 // A CDN that is told too early fetches the file again.
 func TestAPurgeWaitsUntilTheFileIsGone(t *testing.T) {
 	t.Parallel()

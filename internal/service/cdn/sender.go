@@ -47,6 +47,9 @@ const (
 	// the same name may have been made again.
 	presentPause = time.Second
 	maxPresent   = 10 * time.Minute
+	// restrictedPause is how long after a video was restricted a process may not know it, and send files for the CDN to
+	// keep: more than what package playback remembers a video for.
+	restrictedPause = 5 * time.Second
 )
 
 // Sender tells the CDN what it must forget.
@@ -84,10 +87,8 @@ func (s *Sender) Handle(ctx context.Context, t queue.Task) error {
 		return err
 	}
 	age := s.now().Sub(p.createdAt)
-	if p.reason != PosterChanged && p.reason != VideoRestricted { // nothing of it goes
-		if there, err := s.anyLeft(ctx, p); (err != nil || there) && age < maxPresent {
-			return queue.RetryAfter(presentPause, errAgain)
-		}
+	if s.isEarly(ctx, p, age) {
+		return queue.RetryAfter(presentPause, errAgain)
 	}
 	err = s.send(ctx, p)
 	switch {
@@ -106,6 +107,18 @@ func (s *Sender) Handle(ctx context.Context, t queue.Task) error {
 		return err
 	}
 	return queue.RetryAfter(pause, errAgain)
+}
+
+// isEarly reports whether the CDN could fetch again what it is told to forget now.
+func (s *Sender) isEarly(ctx context.Context, p purge, age time.Duration) bool {
+	switch p.reason {
+	case PosterChanged: // nothing of it goes
+		return false
+	case VideoRestricted:
+		return age < restrictedPause
+	}
+	there, err := s.anyLeft(ctx, p)
+	return (err != nil || there) && age < maxPresent
 }
 
 // finish removes a purge that needs no other try, together with its task.

@@ -36,14 +36,12 @@ const (
 // known is what the database says of a video, as far as playing needs it.
 type known struct {
 	folder     video.Folder
-	public     bool         // what the video says
-	area       objects.Area // where its files lie
-	restricted bool         // to sites, and perhaps to requests that name none
+	public     bool // what the video says
+	restricted bool // to sites, and perhaps to requests that name none
 	sites      []video.Site
 	noOrigin   bool
 
-	readAt  time.Time
-	changes int64 // that this process had made before
+	readAt time.Time
 }
 
 // folderOf returns where a file of a video lies. The names of the files of a stream say of which version they are.
@@ -58,45 +56,37 @@ func (k known) folderOf(id video.ID, file string) (video.Folder, error) {
 // lookup returns what is known of a video. It may be lookupAge old, and older while the database does not answer. A
 // deleted video may still be known, but the storage has none of its files.
 func (p *Player) lookup(ctx context.Context, id video.ID) (known, error) {
-	changes := p.changes.Load()
-	old, remembered := p.videos.Get(id)
-	if remembered && old.changes == changes && p.now().Sub(old.readAt).Abs() < lookupAge {
+	found, err := p.videos.DoUnless(ctx, id, p.isOld, func() (known, int64, error) {
+		now := p.now()
+		k, err := readKnown(ctx, p.store.Queries, id)
+		k.readAt = now
+		return k, 1 + int64(len(k.sites)/4), err
+	})
+	if err == nil {
+		return found, nil
+	}
+	if video.KindOf(err) == video.NotFound {
+		p.videos.Delete(id)
+	} else if old, remembered := p.videos.Get(id); remembered {
 		return old, nil
 	}
-	for {
-		p.videos.Delete(id)
-		found, err := p.videos.Do(ctx, id, func() (known, int64, error) {
-			before := p.changes.Load()
-			k, err := readKnown(ctx, p.store.Queries, id)
-			k.readAt, k.changes = p.now(), before
-			return k, 1 + int64(len(k.sites)/4), err
-		})
-		switch {
-		case err == nil && found.changes < changes: // another request had begun to read it before the change
-			continue
-		case err != nil && remembered && video.KindOf(err) != video.NotFound:
-			p.videos.Put(id, old, 1)
-			return old, nil
-		}
-		return found, err
-	}
+	return known{}, err
 }
 
+func (p *Player) isOld(k known) bool { return p.now().Sub(k.readAt).Abs() >= lookupAge }
+
 // Forget has what is known of a video read again, after a change is committed: its files have moved, or may be played on
-// other sites. What a request is just reading is not used either.
-func (p *Player) Forget(id video.ID) {
-	p.changes.Add(1)
-	p.videos.Delete(id)
-}
+// other sites. What a request is just reading is not used by later ones.
+func (p *Player) Forget(id video.ID) { p.videos.Delete(id) }
 
 func readKnown(ctx context.Context, q store.Queries, id video.ID) (known, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	var v video.Video
-	var moving, origins sql.NullString
+	var origins sql.NullString
 	err := q.QueryRow(ctx, `
-		SELECT COALESCE(objects_in, id), is_public, moving_to, allowed_origins, allow_no_origin
-		  FROM video WHERE id = $1 AND deleted_at IS NULL`, id).Scan(&v.ObjectsIn, &v.IsPublic, &moving, &origins, &v.AllowNoOrigin)
+		SELECT COALESCE(objects_in, id), is_public, allowed_origins, allow_no_origin
+		  FROM video WHERE id = $1 AND deleted_at IS NULL`, id).Scan(&v.ObjectsIn, &v.IsPublic, &origins, &v.AllowNoOrigin)
 	if errors.Is(err, sql.ErrNoRows) {
 		return known{}, noSuchFile()
 	}
@@ -106,9 +96,5 @@ func readKnown(ctx context.Context, q store.Queries, id video.ID) (known, error)
 	if err != nil {
 		return known{}, store.Wrap("look up a video", err)
 	}
-	v.Moving = video.Visibility(moving.String)
-	return known{
-		folder: v.ObjectsIn, public: v.IsPublic, area: objects.PlaybackArea(v),
-		restricted: v.Restricted(), sites: v.Sites(), noOrigin: v.AllowNoOrigin,
-	}, nil
+	return known{folder: v.ObjectsIn, public: v.IsPublic, restricted: v.Restricted(), sites: v.Sites(), noOrigin: v.AllowNoOrigin}, nil
 }

@@ -49,6 +49,7 @@ type OriginalFile struct {
 	Disposition string // the file keeps its own name
 	key         string
 	expires     time.Time
+	restricted  bool // to some sites: the storage never serves it
 }
 
 // FindOriginal returns the uploaded file for the holder of a token of its address.
@@ -65,6 +66,7 @@ func (p *Player) FindOriginal(ctx context.Context, a Access) (OriginalFile, erro
 	}
 	return OriginalFile{
 		ContentType: v.ContentType, Disposition: attachment(video.SafeFilename(v.Filename)), key: v.Source.Key, expires: sign.Expiry(a.Token),
+		restricted: v.Restricted(),
 	}, nil
 }
 
@@ -84,7 +86,7 @@ func (p *Player) OpenOriginal(ctx context.Context, f OriginalFile) (Content, err
 // does not serve it.
 func (p *Player) RedirectOriginal(ctx context.Context, f OriginalFile) (string, error) {
 	life := p.redirectLifeUntil(f.expires)
-	if p.redirect == nil || life == 0 {
+	if p.redirect == nil || f.restricted || life == 0 {
 		return "", nil
 	}
 	stat, cancel := context.WithTimeout(ctx, openTimeout)

@@ -10,8 +10,8 @@ import (
 // Visit is where a request for a file comes from, as its headers say.
 type Visit struct {
 	Origin, Referer string
-	SameOrigin      bool   // the browser says that a page of this very server asks
-	Server          string // what addresses of this server start with
+	SameOrigin      bool                   // the browser says that a page of this very server asks
+	Server          func() (string, error) // what addresses of this server start with
 }
 
 // admits reports whether a request from there may have a file. An Origin of "null" belongs to a page that hides where it
@@ -31,10 +31,12 @@ func (k known) admits(from Visit) bool {
 	if !ok {
 		return false
 	}
-	if own, known := video.ParseOrigin(from.Server); known && own == o {
+	if slices.ContainsFunc(k.sites, func(s video.Site) bool { return s.Of(o) }) {
 		return true
 	}
-	return slices.ContainsFunc(k.sites, func(s video.Site) bool { return s.Of(o) })
+	server, err := from.Server()
+	own, known := video.ParseOrigin(server)
+	return err == nil && known && own == o
 }
 
 // Admit checks an address of a file and where the request for it comes from. The Access that it returns opens the file
@@ -44,8 +46,8 @@ func (p *Player) Admit(ctx context.Context, a Access, file string, from Visit) (
 	if err != nil {
 		return a, err
 	}
-	a.checked, a.Restricted = at, k.restricted && !isPoster(file)
-	if !a.Restricted || page || k.admits(from) {
+	a.checked, a.Restricted = at, k.restricted
+	if !a.Restricted || page || isPoster(file) || k.admits(from) {
 		return a, nil
 	}
 	if a.Token == "" && !k.public { // that a private video exists is secret

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -45,7 +44,6 @@ type Player struct {
 	encoding  *growingCaches                // videos that are played while they are encoded
 	seen      *cache.Cache[string, seenKey] // whether pictures of other formats exist
 	shares    *cache.Cache[string, seenShare]
-	changes   atomic.Int64 // of what is known of videos, by this process
 }
 
 // NewPlayer returns a Player. With redirect, players are sent to the storage where it can serve them.
@@ -89,31 +87,41 @@ func (p *Player) place(ctx context.Context, a Access, file string) (place, error
 // check checks an address. It returns where its file lies, what is known of the video, and whether the address was signed
 // for a page of this server.
 func (p *Player) check(ctx context.Context, a Access, file string) (at place, k known, page bool, err error) {
-	at = place{area: objects.Public, video: a.Video}
-	pageToken := false
-	if share, token, ok := cutShare(a.Token); ok { // its page is one of this server
-		at.area, err = p.sharedArea(ctx, a, share, token, file)
-		page = err == nil
-	} else if a.Token != "" {
-		at.area = objects.Private
-		purpose, subject := signedFor(a.Video, file)
-		err = p.keys.Verify(ctx, purpose, subject, a.Token)
-		if e, ok := errors.AsType[*video.Error](err); ok && e.Code == "url_invalid" {
-			err = p.keys.Verify(ctx, sign.Page, string(a.Video), a.Token)
-			page, pageToken = err == nil, err == nil
+	at.video = a.Video
+	if at.area, page, err = p.signedArea(ctx, a, file); err != nil {
+		return at, k, page, err
+	}
+	if k, err = p.lookup(ctx, a.Video); err == nil {
+		at.folder, err = k.folderOf(a.Video, file)
+	}
+	return at, k, page, err
+}
+
+// signedArea checks the signed part of an address. It returns where the file of the address lies, and whether it was
+// signed for a page of this server.
+func (p *Player) signedArea(ctx context.Context, a Access, file string) (area objects.Area, page bool, err error) {
+	if a.Token == "" {
+		return objects.Public, false, nil
+	}
+	if share, token, ok := cutShare(a.Token); ok {
+		area, err := p.sharedArea(ctx, a, share, token, file)
+		return area, true, err
+	}
+	purpose, subject := signedFor(a.Video, file)
+	err = p.keys.Verify(ctx, purpose, subject, a.Token)
+	for _, area := range []objects.Area{objects.Public, objects.Private} {
+		if isInvalid(err) {
+			if err := p.keys.Verify(ctx, sign.Page, pageSubject(area, a.Video), a.Token); !isInvalid(err) {
+				return area, true, err
+			}
 		}
 	}
-	if err != nil {
-		return at, k, page, err
-	}
-	if k, err = p.lookup(ctx, a.Video); err != nil {
-		return at, k, page, err
-	}
-	if pageToken {
-		at.area = k.area
-	}
-	at.folder, err = k.folderOf(a.Video, file)
-	return at, k, page, err
+	return objects.Private, false, err
+}
+
+func isInvalid(err error) bool {
+	e, ok := errors.AsType[*video.Error](err)
+	return ok && e.Code == "url_invalid"
 }
 
 // Authorize checks the signed part of the address of a file that is made elsewhere, and returns where the files of its

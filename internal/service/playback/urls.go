@@ -61,12 +61,16 @@ func SignedURLs(v video.Video, base Base, keys *auth.SigningKeys, expires time.T
 	return u
 }
 
-// PageURLs returns the addresses of the files of a video for a page of this server. They work wherever the files are, and
-// are not asked for an origin.
+// PageURLs returns the addresses of the files of a video for a page of this server. They are not asked for an origin. They
+// end when the video becomes private or public, as others do.
 func PageURLs(v video.Video, base Base, keys *auth.SigningKeys, expires time.Time) URLs {
-	folder := base.Files + "/v/" + keys.Sign(sign.Page, string(v.ID), expires) + "/" + string(v.ID) + "/"
+	token := keys.Sign(sign.Page, pageSubject(objects.PlaybackArea(v), v.ID), expires)
+	folder := base.Files + "/v/" + token + "/" + string(v.ID) + "/"
 	return urls(v, func(file string) string { return folder + file })
 }
+
+// pageSubject is what the addresses of a page are signed for.
+func pageSubject(area objects.Area, id video.ID) string { return string(area) + "/" + string(id) }
 
 // FileURLs returns URLs.Files alone, which takes fewer signatures. The URLs of a private video expire.
 func FileURLs(v video.Video, base Base, keys *auth.SigningKeys, expires time.Time) []FileURL {

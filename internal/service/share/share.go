@@ -159,21 +159,11 @@ func (s *Service) Find(ctx context.Context, secret string) (Share, error) {
 	return found, err
 }
 
-const (
-	// tokenLife is how long the addresses of a page live at most.
-	tokenLife = time.Hour
-	// tokenStep is how long the addresses of a page stay the same. A page that asks again does not load them again.
-	tokenStep = 10 * time.Minute
-)
-
 // Watch returns the video of a share, with addresses that live up to an hour.
 func (s *Service) Watch(ctx context.Context, sh Share, base string) (catalog.PlaybackInfo, error) {
-	expires := s.now().Truncate(tokenStep).Add(tokenLife)
+	expires := s.catalog.PageExpiry()
 	if !sh.ExpiresAt.IsZero() && sh.ExpiresAt.Before(expires) {
 		expires = sh.ExpiresAt
-	}
-	if latest := s.keys.Expiry(tokenLife); latest.Before(expires) { // the operator set a shorter life
-		expires = latest
 	}
 	return s.catalog.Shared(ctx, sh.Video, string(sh.ID), expires, base)
 }

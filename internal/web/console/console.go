@@ -174,7 +174,7 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request, name string) {
 	h.Set("Content-Type", f.contentType)
 	h.Set("Content-Security-Policy", c.policy)
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "same-origin") // files of videos that some sites may play are asked where they are played
+	h.Set("Referrer-Policy", "strict-origin") // files of videos for some sites are sent to pages that say where they are
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Accept-Encoding")
 	body := f.body

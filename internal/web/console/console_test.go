@@ -81,7 +81,7 @@ func TestEveryFileIsServedSafely(t *testing.T) {
 			t.Errorf("%s answers %d with %d bytes", path, w.Code, w.Body.Len())
 		}
 		for name, want := range map[string]string{
-			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-cache",
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "strict-origin", "Cache-Control": "no-cache",
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob: data:; img-src 'self'; " +
 				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types spool-player",
 		} {

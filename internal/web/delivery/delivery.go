@@ -29,7 +29,7 @@ type Config struct {
 	Limits *limit.Limits
 	// TrustedProxies are the peers whose X-Forwarded-For header names the client.
 	TrustedProxies []netip.Prefix
-	// Base returns what addresses in the answer to a request start with; nil: nothing is known of that.
+	// Base returns what addresses in the answer to a request start with; default: nothing is known of that.
 	Base func(*http.Request) (string, error)
 	// Sendfile has proxies that ask for it send files themselves. The zero value does not.
 	Sendfile Sendfile
@@ -52,6 +52,9 @@ func Register(mux *http.ServeMux, uploads *uploads.Service, player *playback.Pla
 	}
 	if config.Now == nil {
 		config.Now = time.Now
+	}
+	if config.Base == nil {
+		config.Base = func(*http.Request) (string, error) { return "", nil }
 	}
 	if config.Limits == nil {
 		config.Limits = limit.New(defaultFiles)

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -65,12 +68,12 @@ func TestFilesAreSentToAllowedSitesOnly(t *testing.T) {
 					want = http.StatusForbidden
 				}
 				h := w.Header()
-				if w.Code != want || h.Get("Vary") != "Origin" || h.Get("Access-Control-Allow-Origin") != "*" || strings.Contains(h.Get("Cache-Control"), "public") || h.Get("Cache-Tag") != "" {
+				if w.Code != want || h.Get("Vary") != "Origin, Referer" || h.Get("Access-Control-Allow-Origin") != "*" || strings.Contains(h.Get("Cache-Control"), "public") || h.Get("Cache-Tag") != "" {
 					t.Errorf("%s, with no origin allowed: %t: GET %s is answered %d %v; want %d", tt.name, noOrigin, path, w.Code, h, want)
 				}
 			}
 		}
-		if w := r.do("GET", r.public("poster.jpg"), tt.headers...); w.Code != http.StatusFound { // to the bucket
+		if w := r.do("GET", r.public("poster.jpg"), tt.headers...); w.Code != http.StatusOK { // not from the bucket
 			t.Errorf("%s: the poster is answered %d", tt.name, w.Code)
 		}
 	}
@@ -121,6 +124,27 @@ func TestARuleOfAnotherProcess(t *testing.T) {
 	}
 }
 
+// The pages of shares are pages of this server, and whoever has the address of an original got it with a key.
+func TestAddressesThatAreNotAskedForAnOrigin(t *testing.T) {
+	t.Parallel()
+	r := newOriginRig(t)
+	r.restrict(r.secret, false)
+	sh, err := r.Shares.Create(t.Context(), r.By, r.secret, share.Draft{})
+	r.Must(err)
+	shared := playback.SharedURLs(r.Video(r.secret), playback.Base{}, r.Signing, r.Now().Add(time.Hour), string(sh.ID))
+	if w := r.do("GET", shared.HLS, "Origin", "https://evil.com"); w.Code != http.StatusOK {
+		t.Errorf("a playlist of a share is answered %d", w.Code)
+	}
+	v := r.Create(video.Draft{AllowedOrigins: []string{}}).Video
+	_, err = r.Blobs.Put(t.Context(), "upload/"+string(v.ID)+"/file", bytes.NewReader(servicetest.LikeVideo))
+	r.Must(err)
+	_, err = r.Uploads.Complete(t.Context(), r.By, v.ID)
+	r.Must(err)
+	if w := r.do("GET", r.original(v.ID)); w.Code != http.StatusOK { // not from the bucket
+		t.Errorf("an original is answered %d %v", w.Code, w.Header())
+	}
+}
+
 // Addresses for pages of this server are not asked for an origin. They open one video, for a while.
 func TestAddressesOfPages(t *testing.T) {
 	t.Parallel()
@@ -139,9 +163,15 @@ func TestAddressesOfPages(t *testing.T) {
 		w := r.do("GET", folder+"720p.mp4")
 		wantProblem(t, w.Code, w.Header(), w.Body, 403, "url_expired")
 	}
-	token := r.Signing.Sign(sign.Page, string(r.secret), r.Now().Add(time.Hour))
+	token := r.Signing.Sign(sign.Page, "private/"+string(r.secret), r.Now().Add(time.Hour))
+	if w := r.do("GET", "/v/"+token+"/"+string(r.secret)+"/720p.mp4"); w.Code != 200 {
+		t.Errorf("a file of a page is answered %d", w.Code)
+	}
 	w := r.do("GET", "/v/"+token+"/"+string(r.film)+"/720p.mp4")
 	wantProblem(t, w.Code, w.Header(), w.Body, 403, "url_invalid")
+	old := r.Signing.Sign(sign.Page, "public/"+string(r.secret), r.Now().Add(time.Hour)) // from before it became private
+	w = r.do("GET", "/v/"+old+"/"+string(r.secret)+"/720p.mp4")
+	wantProblem(t, w.Code, w.Header(), w.Body, 404, "not_found")
 	if err := r.Signing.Verify(t.Context(), sign.Stream, string(r.secret), token); err == nil {
 		t.Error("an address for a page is one for everybody")
 	}

@@ -69,7 +69,7 @@ func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a playback.
 	file := r.PathValue("file")
 	a, err := d.player.Admit(r.Context(), a, file, d.visitOf(r))
 	if a.Restricted {
-		w.Header().Add("Vary", "Origin")
+		w.Header().Add("Vary", "Origin, Referer")
 		c.who, c.purged = "private", false
 	}
 	if err != nil {

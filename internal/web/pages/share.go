@@ -16,8 +16,8 @@ import (
 const (
 	// shareCookie remembers that a visitor knew the password of a share. Its path is the page's.
 	shareCookie = "spool_share"
-	// renewEvery is how often the page of a share gets other addresses. Those before live much longer, in case it
-	// cannot do so for a while.
+	// renewEvery is how often the page of a share, or of a video for some sites, gets other addresses. Those before live
+	// much longer, in case it cannot do so for a while.
 	renewEvery = 20 * time.Minute
 	// maxForm is how many bytes a form with a password has at most.
 	maxForm = 8 << 10

@@ -26,7 +26,7 @@ func (p *pages) watch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.servePage(w, r, info, pageKind{template: "watch.html", root: "../", ancestors: noSite, cache: publicCache(info)})
+	return p.servePage(w, r, info, pageKind{template: "watch.html", root: "../", ancestors: noSite, cache: publicCache(info), renew: renewal(info)})
 }
 
 // embedPublic answers GET /embed/{id}.
@@ -35,7 +35,7 @@ func (p *pages) embedPublic(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.servePage(w, r, info, pageKind{template: "embed.html", root: "../", ancestors: framedBy(info), cache: publicCache(info)})
+	return p.servePage(w, r, info, pageKind{template: "embed.html", root: "../", ancestors: framedBy(info), cache: publicCache(info), renew: renewal(info)})
 }
 
 // embedPrivate answers GET /embed/{token}/{id}.
@@ -79,6 +79,14 @@ func publicCache(info catalog.PlaybackInfo) string {
 	return "public, max-age=30"
 }
 
+// renewal returns when the page of a public video has to ask for other addresses.
+func renewal(info catalog.PlaybackInfo) time.Duration {
+	if info.Video.Restricted() {
+		return renewEvery
+	}
+	return 0
+}
+
 // framedBy returns which sites may show the player of a video in a frame.
 func framedBy(info catalog.PlaybackInfo) string {
 	if !info.Video.Restricted() {
@@ -86,7 +94,7 @@ func framedBy(info catalog.PlaybackInfo) string {
 	}
 	all := []string{"'self'"}
 	for _, site := range info.Video.Sites() {
-		all = append(all, site.Sources()...)
+		all = append(all, site.Source())
 	}
 	return strings.Join(all, " ")
 }

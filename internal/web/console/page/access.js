@@ -29,7 +29,7 @@ export class Access {
   #noOrigin = el("input", { type: "checkbox", id: "sites-none" });
   #some = el("div", {},
     el("div", { class: "field" }, el("label", { for: "sites" }, "Sites, one on each line"), this.#list,
-      el("p", { class: "fine", id: "sites-note" }, "Such as example.com, *.example.com or https://app.example.com:8443. None: only pages of this server.")),
+      el("p", { class: "fine", id: "sites-note" }, "Such as example.com, *.example.com or app.example.com:8443. No site: only pages of this server.")),
     el("label", { class: "check" }, this.#noOrigin, " Apps and downloads, too: whatever names no site"));
   #form = el("form", { onsubmit: (event) => { event.preventDefault(); this.#save(); } },
     el("div", { class: "field" }, el("label", { for: "sites-mode" }, "It can be played"), this.#sites), this.#some,
