@@ -49,8 +49,8 @@ func (c *Catalog) PageExpiry() time.Time {
 	return expires
 }
 
-// pageURLs returns the addresses that a page of this server plays a video at: those of a restricted video work for a
-// while, whoever asks. others are the addresses that the video has elsewhere.
+// pageURLs returns the addresses that a page of this server plays a video at. A restricted video gets its own ones, which
+// expire and are not asked for an origin. others are the addresses that the video has elsewhere.
 func (c *Catalog) pageURLs(v video.Video, others playback.URLs, server string, expires time.Time) playback.URLs {
 	if !v.Restricted() {
 		return others

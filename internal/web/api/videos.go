@@ -83,7 +83,7 @@ type newVideo struct {
 	Codecs                     []video.Codec    `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1,hevc" doc:"In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone."`
 	MaxDurationSeconds         *float64         `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes."`
 	AllowedOrigins             []string         `json:"allowedOrigins,omitempty" maxItems:"50" nullable:"true" doc:"The sites on which the video may be played: hosts such as example.com, *.example.com, https://app.example.com:8443. Absent or null: everywhere. Empty: only in the pages of this server." example:"[\"example.com\"]"`
-	AllowNoOrigin              bool             `json:"allowNoOrigin,omitempty" doc:"With allowedOrigins: requests that name no site, as those of apps and native players, may play the video, too."`
+	AllowNoOrigin              bool             `json:"allowNoOrigin,omitempty" doc:"With allowedOrigins: apps and native players, whose requests name no site, may play the video, too."`
 }
 
 func (n *newVideo) draft() video.Draft {

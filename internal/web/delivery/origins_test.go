@@ -124,7 +124,7 @@ func TestARuleOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// The pages of shares are pages of this server, and whoever has the address of an original got it with a key.
+// The pages of shares are pages of this server, and the address of an original is handed out to keys.
 func TestAddressesThatAreNotAskedForAnOrigin(t *testing.T) {
 	t.Parallel()
 	r := newOriginRig(t)
