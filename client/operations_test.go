@@ -132,6 +132,15 @@ func TestRequestsOfOrganising(t *testing.T) {
 			_, err := c.UpdateMany(ctx, []string{"v1", "v2"}, ManyChanges{AddTags: []string{"a"}, ExpiresAt: new(time.Time)})
 			return err
 		},
+		"POST /api/watermark?name=Logo \x89PNG\r\n\x1a\n image/png": func(ctx context.Context, c *Client) error {
+			_, err := c.AddWatermark(ctx, "Logo", strings.NewReader("\x89PNG\r\n\x1a\n"))
+			return err
+		},
+		`GET /api/watermark `: func(ctx context.Context, c *Client) error {
+			_, err := c.Watermarks(ctx)
+			return err
+		},
+		`DELETE /api/watermark/w1 `: func(ctx context.Context, c *Client) error { return c.DeleteWatermark(ctx, "w1") },
 		`GET /api/tag?limit=100 `: func(ctx context.Context, c *Client) error {
 			for _, err := range c.Tags(ctx) {
 				return err

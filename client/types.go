@@ -56,6 +56,8 @@ type NewVideo struct {
 	AllowedOrigins []string `json:"allowedOrigins,omitzero"`
 	// AllowNoOrigin lets requests that name no site play it, too: apps, native players, downloads.
 	AllowNoOrigin bool `json:"allowNoOrigin,omitempty"`
+	// Watermark is laid over the video; nil leaves it to the server.
+	Watermark *WatermarkChoice `json:"watermark,omitempty"`
 	// SourceURL lets the server fetch the file itself, instead of an upload.
 	SourceURL string `json:"sourceUrl,omitempty"`
 	// Trim makes only a part of the file; nil makes all of it.

@@ -15,30 +15,31 @@ import (
 
 // cli is the grammar of the command line.
 type cli struct {
-	Serve       serveCommand       `cmd:"" help:"Run the service."`
-	Upload      clientcmd.Upload   `cmd:"" help:"Upload files, and resume uploads that were stopped."`
-	List        clientcmd.List     `cmd:"" name:"ls" help:"List videos."`
-	Get         clientcmd.Get      `cmd:"" help:"Show a video and its URLs."`
-	Set         clientcmd.Set      `cmd:"" help:"Change videos: title, metadata, tags, expiry."`
-	Watch       clientcmd.Watch    `cmd:"" help:"Follow the processing of videos."`
-	Remove      clientcmd.Remove   `cmd:"" name:"rm" help:"Delete videos."`
-	Captions    clientcmd.Captions `cmd:"" help:"Add captions to a video."`
-	Share       clientcmd.Share    `cmd:"" help:"Make links with which people watch a video without a key."`
-	Original    clientcmd.Original `cmd:"" help:"Download the file that was uploaded."`
-	Chapters    clientcmd.Chapters `cmd:"" help:"Set, print or remove the chapters of a video."`
-	Poster      clientcmd.Poster   `cmd:"" help:"Choose the poster of a video."`
-	Clip        clientcmd.Clip     `cmd:"" help:"Make a video of a part of another one."`
-	Webhooks    clientcmd.Webhooks `cmd:"" help:"Manage webhooks, or receive their events on this machine."`
-	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
-	SigningKeys signingKeysCommand `cmd:"" help:"List, rotate and revoke the keys that sign upload and playback URLs."`
-	Tenants     tenantsCommand     `cmd:"" help:"List tenants and set their limits."`
-	Workers     workersCommand     `cmd:"" help:"List the workers of a shared database and their tasks."`
-	Backup      backupCommand      `cmd:"" help:"Write the database and all videos into a file or a folder, while the service runs."`
-	Restore     restoreCommand     `cmd:"" help:"Restore a service from a backup."`
-	Migrate     migrateCommand     `cmd:"" help:"Move to another database and storage."`
-	Doctor      doctorCommand      `cmd:"" help:"Check this machine and the settings, and say what to fix."`
-	Completion  completionCommand  `cmd:"" help:"Print a script that completes commands in a shell."`
-	Version     versionCommand     `cmd:"" help:"Print the version."`
+	Serve       serveCommand         `cmd:"" help:"Run the service."`
+	Upload      clientcmd.Upload     `cmd:"" help:"Upload files, and resume uploads that were stopped."`
+	List        clientcmd.List       `cmd:"" name:"ls" help:"List videos."`
+	Get         clientcmd.Get        `cmd:"" help:"Show a video and its URLs."`
+	Set         clientcmd.Set        `cmd:"" help:"Change videos: title, metadata, tags, expiry."`
+	Watch       clientcmd.Watch      `cmd:"" help:"Follow the processing of videos."`
+	Remove      clientcmd.Remove     `cmd:"" name:"rm" help:"Delete videos."`
+	Captions    clientcmd.Captions   `cmd:"" help:"Add captions to a video."`
+	Share       clientcmd.Share      `cmd:"" help:"Make links with which people watch a video without a key."`
+	Original    clientcmd.Original   `cmd:"" help:"Download the file that was uploaded."`
+	Watermarks  clientcmd.Watermarks `cmd:"" help:"Manage the pictures that are laid over videos."`
+	Chapters    clientcmd.Chapters   `cmd:"" help:"Set, print or remove the chapters of a video."`
+	Poster      clientcmd.Poster     `cmd:"" help:"Choose the poster of a video."`
+	Clip        clientcmd.Clip       `cmd:"" help:"Make a video of a part of another one."`
+	Webhooks    clientcmd.Webhooks   `cmd:"" help:"Manage webhooks, or receive their events on this machine."`
+	Keys        keysCommand          `cmd:"" help:"Create, list and revoke API keys."`
+	SigningKeys signingKeysCommand   `cmd:"" help:"List, rotate and revoke the keys that sign upload and playback URLs."`
+	Tenants     tenantsCommand       `cmd:"" help:"List tenants and set their limits."`
+	Workers     workersCommand       `cmd:"" help:"List the workers of a shared database and their tasks."`
+	Backup      backupCommand        `cmd:"" help:"Write the database and all videos into a file or a folder, while the service runs."`
+	Restore     restoreCommand       `cmd:"" help:"Restore a service from a backup."`
+	Migrate     migrateCommand       `cmd:"" help:"Move to another database and storage."`
+	Doctor      doctorCommand        `cmd:"" help:"Check this machine and the settings, and say what to fix."`
+	Completion  completionCommand    `cmd:"" help:"Print a script that completes commands in a shell."`
+	Version     versionCommand       `cmd:"" help:"Print the version."`
 
 	ShowVersion versionFlag `name:"version" help:"Print the version and exit."`
 }

@@ -29,13 +29,13 @@ func TestBashCompletes(t *testing.T) {
 	bash := need.Program(t, "bash")
 	path := script(t, "bash")
 	for typed, want := range map[string]string{
-		"spool up":                  "upload",
-		"spool keys ":               "create list revoke",
-		"spool upload film.mov --w": "--wait",
-		"spool serve --ffp":         "--ffprobe",
-		"spool completion z":        "zsh",
-		"spool keys create --na":    "--name",
-		"spool --ver":               "--version",
+		"spool up":                    "upload",
+		"spool keys ":                 "create list revoke",
+		"spool upload film.mov --wai": "--wait",
+		"spool serve --ffp":           "--ffprobe",
+		"spool completion z":          "zsh",
+		"spool keys create --na":      "--name",
+		"spool --ver":                 "--version",
 	} {
 		words := strings.Split(typed, " ")
 		ask := `. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _spool; echo "${COMPREPLY[*]}"`

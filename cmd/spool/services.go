@@ -24,6 +24,7 @@ import (
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/visibility"
+	"github.com/spool-video/spool/internal/service/watermarks"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/web/api"
 )
@@ -44,6 +45,7 @@ type services struct {
 	captions    *captions.Service
 	chapters    *chapters.Service
 	pictures    *pictures.Service // nil in a worker
+	watermarks  *watermarks.Service
 	catalog     *catalog.Catalog
 	shares      *share.Service
 	cleaner     *janitor.Cleaner
@@ -85,11 +87,12 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	if err := p.buildImports(c, log, m); err != nil {
 		return err
 	}
+	p.watermarks = watermarks.New(p.store, now)
 	if err := p.buildPurges(c, log, m); err != nil {
 		return err
 	}
 	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs, Resolutions: c.defaultResolutions()}, catalog.Parts{
-		Store: p.store, Keys: p.signing, Uploads: p.uploads, Imports: p.imports, Passes: passes, Now: now, Space: p.createSpace(c),
+		Store: p.store, Keys: p.signing, Uploads: p.uploads, Imports: p.imports, Watermarks: p.watermarks, Passes: passes, Now: now, Space: p.createSpace(c),
 		Purges: p.purges, Changed: p.player.Forget,
 	})
 	p.shares = share.New(p.store, p.signing, p.catalog, now)
@@ -124,7 +127,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 func (p *parts) forAPI() api.Services {
 	return api.Services{
 		Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks,
-		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, Chapters: p.chapters, Pictures: p.pictures, System: p.system, Player: p.player, Shares: p.shares, Visibility: p.visibility,
+		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, Chapters: p.chapters, Watermarks: p.watermarks, Pictures: p.pictures, System: p.system, Player: p.player, Shares: p.shares, Visibility: p.visibility,
 	}
 }
 

@@ -10,7 +10,9 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/spool-video/spool/internal/clientcmd"
 	"github.com/spool-video/spool/internal/service/tenants"
+	"github.com/spool-video/spool/internal/service/watermarks"
 	"github.com/spool-video/spool/internal/settings"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -19,6 +21,18 @@ import (
 type tenantStore interface {
 	List(ctx context.Context) ([]tenants.Tenant, error)
 	SetLimits(ctx context.Context, name video.Tenant, change func(*video.Limits)) (tenants.Tenant, error)
+	SetUsual(ctx context.Context, name video.Tenant, choice *video.WatermarkChoice) error
+}
+
+// tenantRooms are all services of the tenant commands.
+type tenantRooms struct {
+	*tenants.Service
+	marks *watermarks.Service
+}
+
+// SetUsual sets the watermark of the new videos of a tenant that choose none.
+func (r tenantRooms) SetUsual(ctx context.Context, name video.Tenant, choice *video.WatermarkChoice) error {
+	return r.marks.SetUsual(ctx, name, choice)
 }
 
 type tenantsCommand struct {
@@ -61,24 +75,29 @@ type setTenant struct {
 	MaxBytes   *settings.ByteSize `placeholder:"SIZE" help:"Size of all its uploaded files, such as 500GiB. 0: no limit."`
 	MaxMinutes *float64           `name:"max-minutes-per-day" placeholder:"N" help:"Minutes of video that are processed in a day (UTC). 0: no limit."`
 	MaxInWork  *int64             `placeholder:"N" help:"Videos that are processed at a time. 0: no limit."`
+	Watermark  *string            `placeholder:"ID[,…]" help:"The watermark of new videos that choose none, such as ID,position=top-left,width=0.1; none: there is no such watermark."`
 	JSON       bool               `name:"json" help:"Print JSON."`
 }
 
 func (setTenant) Help() string {
-	return `Limits that you leave out stay as they are.
+	return `What you leave out stays as it is.
 
     spool tenants set acme --max-videos=1000 --max-bytes=500GiB
     spool tenants set acme --max-minutes-per-day=600 --max-in-work=5
     spool tenants set acme --max-videos=0
+    spool tenants set acme --watermark=0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e,width=0.1
 `
 }
 
 // Run sets limits.
 func (c *setTenant) Run(ctx context.Context, p *process, parent *tenantsCommand) error {
-	if c.MaxVideos == nil && c.MaxBytes == nil && c.MaxMinutes == nil && c.MaxInWork == nil {
-		return &configError{[]string{"name at least one limit: --max-videos, --max-bytes, --max-minutes-per-day or --max-in-work."}}
+	if c.MaxVideos == nil && c.MaxBytes == nil && c.MaxMinutes == nil && c.MaxInWork == nil && c.Watermark == nil {
+		return &configError{[]string{"name what to set: --max-videos, --max-bytes, --max-minutes-per-day, --max-in-work or --watermark."}}
 	}
 	return p.withTenants(ctx, parent.Location, func(s tenantStore) error {
+		if err := c.setWatermark(ctx, s); err != nil {
+			return err
+		}
 		t, err := s.SetLimits(ctx, video.Tenant(c.Name), c.change)
 		if e, ok := errors.AsType[*video.Error](err); ok && e.Kind == video.Invalid {
 			return limitFaults(e)
@@ -91,6 +110,32 @@ func (c *setTenant) Run(ctx context.Context, p *process, parent *tenantsCommand)
 		}
 		return p.printTenants(false, []tenants.Tenant{t})
 	})
+}
+
+// setWatermark sets the usual watermark of the tenant, if it was named.
+func (c *setTenant) setWatermark(ctx context.Context, s tenantStore) error {
+	if c.Watermark == nil {
+		return nil
+	}
+	asked, err := clientcmd.ParseWatermark(*c.Watermark)
+	if err != nil {
+		return &configError{[]string{err.Error() + "."}}
+	}
+	var choice *video.WatermarkChoice
+	if asked.ID != "" {
+		choice = &video.WatermarkChoice{ID: video.WatermarkID(asked.ID), Width: asked.Width, Margin: asked.Margin, Opacity: asked.Opacity}
+		if asked.Position != "" {
+			choice.Position = new(video.Position(asked.Position))
+		}
+	}
+	err = s.SetUsual(ctx, video.Tenant(c.Name), choice)
+	if e, ok := errors.AsType[*video.Error](err); ok && e.Kind == video.Invalid {
+		return limitFaults(e)
+	}
+	if err != nil {
+		return fmt.Errorf("set the watermark of %s: %w", c.Name, err)
+	}
+	return nil
 }
 
 // limitFaults says which flags are wrong.
@@ -134,7 +179,7 @@ func openTenants(ctx context.Context, l Location) (tenantStore, io.Closer, error
 	if err != nil {
 		return nil, nil, err
 	}
-	return tenants.New(db, now.Now), db, nil
+	return tenantRooms{tenants.New(db, now.Now), watermarks.New(db, now.Now)}, db, nil
 }
 
 // tenantView is a tenant as JSON, with the fields of GET /api/usage.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/tenants"
+	"github.com/spool-video/spool/internal/service/watermarks"
 )
 
 // runsTenants executes a command line on a real database and returns what it printed.
@@ -17,7 +18,7 @@ func runsTenants(t *testing.T, db *store.Store, line string) (out string, code i
 	t.Helper()
 	p, stdout, stderr := newProcess(nil, nil)
 	p.openTenants = func(context.Context, Location) (tenantStore, io.Closer, error) {
-		return tenants.New(db, p.now), io.NopCloser(nil), nil
+		return tenantRooms{tenants.New(db, p.now), watermarks.New(db, p.now)}, io.NopCloser(nil), nil
 	}
 	code = p.run(t.Context(), strings.Fields(line))
 	return stdout.String() + stderr.String(), code
@@ -44,7 +45,10 @@ func TestTenants(t *testing.T) {
 		{"tenants set acme --max-minutes-per-day=2.5 --max-in-work=3 --max-bytes=0", "TENANT  VIDEOS   SIZE  MINUTES TODAY  IN WORK\nacme    0 of 10  0 B   1.5 of 2.5     0 of 3\n", exitOK},
 		{"tenants set zoo --max-videos=0", "TENANT  VIDEOS  SIZE  MINUTES TODAY  IN WORK\nzoo     0       0 B   0.0            0\n", exitOK},
 		{"tenants list", "TENANT  VIDEOS   SIZE  MINUTES TODAY  IN WORK\nacme    0 of 10  0 B   1.5 of 2.5     0 of 3\nzoo     0        0 B   0.0            0\n", exitOK},
-		{"tenants set acme", "spool: name at least one limit: --max-videos, --max-bytes, --max-minutes-per-day or --max-in-work.\n", exitUsage},
+		{"tenants set acme", "spool: name what to set: --max-videos, --max-bytes, --max-minutes-per-day, --max-in-work or --watermark.\n", exitUsage},
+		{"tenants set acme --watermark=0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e,width=2", "spool: watermark.width must be a number from 0.02 to 1.\n", exitUsage},
+		{"tenants set acme --watermark=x,size=2", "spool: --watermark: \"size=2\" is none of position=…, width=…, margin=… and opacity=….\n", exitUsage},
+		{"tenants set acme --watermark=0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e", "spool: There is no such watermark.\n", exitError},
 		{"tenants set acme --max-videos=-1", "spool: max-videos must be a number, and not negative.\n", exitUsage},
 		{"tenants set acme --max-minutes-per-day=inf", "spool: max-minutes-per-day must be a number, and not negative.\n", exitUsage},
 	} {

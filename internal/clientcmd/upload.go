@@ -28,6 +28,7 @@ type Upload struct {
 	Tag           []string      `sep:"none" placeholder:"TAG" help:"A tag, by which videos are found again; can be repeated."`
 	Trim          string        `placeholder:"START-END" help:"Make only this part of the file, such as 12.5-1:30, 90- or -30."`
 	ExpiresAt     string        `name:"expires-at" placeholder:"TIME" help:"Delete the videos at this time, such as 2030-05-01T12:00:00Z or 2030-05-01."`
+	Watermark     string        `placeholder:"ID[,…]" help:"A watermark, such as ID,position=top-left,width=0.1; none: not the usual one of your tenant."`
 	AllowedOrigin []string      `sep:"none" placeholder:"SITE" help:"A site on which the videos may be played, such as example.com or *.example.org; can be repeated. none: only in the server's own pages. Default: everywhere."`
 	AllowNoOrigin bool          `help:"With --allowed-origin: apps, native players and downloads, whose requests name no site, may play the videos, too."`
 	Captions      []string      `sep:"none" placeholder:"FILE" help:"Captions to add, such as film.en.vtt; can be repeated."`
@@ -74,7 +75,8 @@ type uploads struct {
 	metadata client.Metadata
 	trim     *client.Trim
 
-	expiresAt *time.Time // nil: never
+	expiresAt *time.Time              // nil: never
+	mark      *client.WatermarkChoice // nil: the server decides
 
 	mu     sync.Mutex // orders what is printed
 	tally  tally
@@ -148,6 +150,11 @@ func (c *Upload) prepare(env *Environment) (*uploads, error) {
 	}
 	if u.trim, err = parseTrim(c.Trim); err != nil {
 		return nil, err
+	}
+	if c.Watermark != "" {
+		if u.mark, err = ParseWatermark(c.Watermark); err != nil {
+			return nil, err
+		}
 	}
 	for _, file := range c.Captions {
 		if _, err := languageOf(file); err != nil {
@@ -270,7 +277,7 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 func (u *uploads) newVideo() client.NewVideo {
 	v := client.NewVideo{
 		Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs,
-		Tags: u.Tag, MaxDurationSeconds: u.MaxDuration.Seconds(), Trim: u.trim,
+		Tags: u.Tag, MaxDurationSeconds: u.MaxDuration.Seconds(), Trim: u.trim, Watermark: u.mark,
 	}
 	if list := sites(u.AllowedOrigin); list != nil {
 		v.AllowedOrigins, v.AllowNoOrigin = *list, u.AllowNoOrigin

@@ -206,6 +206,9 @@ func (d *Draft) Check() []Fault {
 	if needsNames || d.Resolutions != nil {
 		faults = append(faults, checkResolutions(d.Resolutions)...)
 	}
+	if d.Watermark != nil && *d.Watermark != (WatermarkChoice{}) {
+		faults = append(faults, d.Watermark.Check("watermark")...)
+	}
 	return slices.Concat(faults, d.checkClip(), CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs), checkMaxSeconds(d.MaxSeconds), checkTags("tags", d.Tags), CheckOrigins(d.AllowedOrigins))
 }
 

@@ -48,6 +48,8 @@ type Plan struct {
 	Thumbnails []Thumbnail `json:"thumbnails,omitempty"` // in the order of the request
 	Poster     *Poster     `json:"poster,omitempty"`
 	Early      *Early      `json:"early,omitempty"` // nil: the video can be played when it is ready
+	// Watermark is laid over every frame that is made of the source.
+	Watermark *Watermark `json:"watermark,omitempty"`
 	// Pictures asks for a storyboard and a preview, which are made of a finished rendition.
 	Pictures bool      `json:"pictures,omitempty"`
 	Warnings []Warning `json:"warnings,omitempty"` // what inspecting the file found; see Verdict

@@ -68,6 +68,7 @@ type Video struct {
 	Codecs      []Codec         // in which it is made beside H.264
 	MaxDuration time.Duration   // a longer file fails; 0: any length
 	Trim        *Trim           // nil: all of the file
+	Watermark   *Watermark      // laid over everything that is made of it; nil: none
 
 	// AllowedOrigins are the sites on which it may be played; nil: everywhere; empty: in pages of this server only.
 	AllowedOrigins []string
@@ -129,6 +130,8 @@ type Draft struct {
 
 	AllowedOrigins []string `json:",omitzero"` // nil: everywhere
 	AllowNoOrigin  bool     `json:",omitempty"`
+	// Watermark may be nil: the tenant's usual one. One without an ID is none.
+	Watermark *WatermarkChoice `json:",omitempty"`
 }
 
 // Video returns the video that d asks for, as far as the client decides.

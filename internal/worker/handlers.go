@@ -55,6 +55,7 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 	if err != nil {
 		return conversion(err)
 	}
+	plan.Watermark = v.Watermark
 	if free, err := diskspace.Free(w.scratch); err != nil || !w.fitsTrials(plan, free) {
 		w.log.DebugContext(ctx, "there is no space for a trial of the picture", "task", t.String(), "free", free, "err", err)
 		plan.Trials = nil

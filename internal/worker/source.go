@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
@@ -23,7 +24,10 @@ func (w *Worker) newJob(ctx context.Context, t queue.Task, v video.Video, dir st
 			return job, fmt.Errorf("make scratch folder: %w", err)
 		}
 	}
-	var err error
+	err := w.Files.FetchWatermark(ctx, v, filepath.Join(job.OutDir, encode.WatermarkFile))
+	if err != nil {
+		return job, err
+	}
 	job.Sparse, err = w.Files.FetchSourceSpans(ctx, v, spans, job.Source)
 	return job, err
 }

@@ -112,6 +112,8 @@ const (
 	addPath        = "/api/video/{id}/resolutions"
 	retryPath      = "/api/video/resolution/{id}/retry"
 	posterPath     = "/api/video/{id}/poster"
+	markPath       = "/api/watermark"
+	oneMarkPath    = "/api/watermark/{id}"
 	captionsPath   = "/api/video/{id}/captions/{language}"
 	tagPath        = "/api/tag"
 	chaptersPath   = "/api/video/{id}/chapters"
@@ -172,6 +174,9 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 200, "GET", videoPath, u.ID, nil)
 		d.ask(s, 200, "PUT", posterPath, u.ID, `{"timeSeconds":0.2}`)
 		d.ask(s, 200, "DELETE", posterPath, u.ID, nil)
+		mark := decode[struct{ ID string }](s.t, d.ask(s, 201, "POST", markPath, "", logo, header{"Content-Type", "image/png"}), 201)
+		d.ask(s, 200, "GET", markPath, "", nil)
+		d.ask(s, 200, "DELETE", oneMarkPath, mark.ID, nil)
 		d.ask(s, 201, "POST", tokenPath, u.ID, `{"expiresIn":60}`)
 		shared := decode[struct{ ID string }](s.t, d.ask(s, 201, "POST", "/api/video/{id}/share", u.ID, `{"password":"hush"}`), 201)
 		d.ask(s, 200, "GET", "/api/video/{id}/share", u.ID, nil)
@@ -263,6 +268,10 @@ func describedRefusals(s *server, d *description) {
 	d.ask(s, 413, "PUT", posterPath, public.ID, strings.Repeat(" ", 10<<20+1), header{"Content-Type", "image/png"})
 	d.ask(s, 415, "PUT", posterPath, public.ID, "text", text)
 	d.ask(s, 404, "DELETE", posterPath, nobody, nil)
+	d.ask(s, 400, "POST", markPath, "", "no picture", header{"Content-Type", "image/png"})
+	d.ask(s, 413, "POST", markPath, "", strings.Repeat(" ", 2<<20+1), header{"Content-Type", "image/png"})
+	d.ask(s, 415, "POST", markPath, "", "text", text)
+	d.ask(s, 404, "DELETE", oneMarkPath, nobody, nil)
 	d.ask(s, 400, "PUT", chaptersPath, public.ID, "no chapters", text)
 	d.ask(s, 404, "PUT", chaptersPath, nobody, "0:00 One", text)
 	d.ask(s, 413, "PUT", chaptersPath, public.ID, strings.Repeat(" ", 1<<20+1), text)

@@ -45,6 +45,8 @@ func videoFields(v *video.Video) []field {
 		{"max_duration_us", microseconds{&v.MaxDuration}},
 		{"tags", optionalJSON{&v.Tags}},
 		{"trim", optionalJSON{&v.Trim}},
+		{"watermark", optionalJSON{&v.Watermark}},
+		{"watermark_id", watermarkID{&v.Watermark}},
 		{"metadata", optionalText[json.RawMessage]{&v.Metadata}},
 		{"thumbnails", jsonText{&v.Thumbnails}},
 		{"status", &v.Status},
@@ -287,3 +289,15 @@ func (p importProgress) Scan(value any) error {
 	p.video.Imported, p.video.ImportProgress = n.Valid, float64(n.Int64)/millionths
 	return err
 }
+
+// watermarkID is the ID of a watermark, by which its videos are found; reading it leaves the watermark as it is.
+type watermarkID struct{ watermark **video.Watermark }
+
+func (w watermarkID) Value() (driver.Value, error) {
+	if *w.watermark == nil {
+		return nil, nil
+	}
+	return string((*w.watermark).ID), nil
+}
+
+func (watermarkID) Scan(any) error { return nil }

@@ -41,6 +41,9 @@ func graphFrom(label string, p *video.Plan, selection []string, to target) strin
 
 	var g strings.Builder
 	g.WriteString(label + strings.Join(filters, ","))
+	if p.Watermark != nil {
+		g.WriteString("[bare];" + watermarkFilters(p, to) + "[mark];[bare][mark]" + overlayFilter(p))
+	}
 	for i, r := range p.Renditions {
 		if i > 0 {
 			// Scaling by rounded factors makes pixels that are not exactly square.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
+	"github.com/spool-video/spool/internal/video"
 )
 
 const (
@@ -55,7 +56,7 @@ func isWebP(file []byte) bool {
 	return len(file) > 12 && string(file[:4]) == "RIFF" && string(file[8:12]) == "WEBP"
 }
 
-// Converted is a picture that a client sent, as a JPEG.
+// Converted is a picture that a client sent, as a JPEG or PNG that ffmpeg has written.
 type Converted struct {
 	Path          string
 	Width, Height int
@@ -75,13 +76,18 @@ func (m *Maker) Convert(ctx context.Context, job ffmpeg.Job, file []byte) (Conve
 			return Converted{}, err
 		}
 	}
+	return m.convert(ctx, job, k, file, turn+k.posterFilters(), "", MaxPixels)
+}
+
+// convert has ffmpeg decode a file with at most so many pixels.
+func (m *Maker) convert(ctx context.Context, job ffmpeg.Job, k kind, file []byte, filters string, to video.PictureFormat, pixels int) (Converted, error) {
 	if err := os.WriteFile(job.Source, file, 0o600); err != nil {
 		return Converted{}, fmt.Errorf("store a picture for ffmpeg: %w", err)
 	}
-	if err := m.encode(ctx, job, policy(job, MaxPixels/4), k.args(job, turn)); err != nil {
-		return Converted{}, k.refused(ctx, err)
+	if err := m.encode(ctx, job, policy(job, MaxPixels/4), k.args(job, filters, to, pixels)); err != nil {
+		return Converted{}, k.refused(ctx, err, pixels)
 	}
-	c := Converted{Path: filepath.Join(job.OutDir, outputName(""))}
+	c := Converted{Path: filepath.Join(job.OutDir, outputName(to))}
 	var err error
 	if c.Width, c.Height, err = sizeOf(c.Path); err != nil { // ffmpeg ends well with nothing decoded, too
 		return Converted{}, k.damaged(err)
@@ -94,13 +100,13 @@ func (k kind) damaged(err error) error {
 }
 
 // refused turns the error of a run into one of the picture, unless the machine is to blame.
-func (k kind) refused(ctx context.Context, err error) error {
+func (k kind) refused(ctx context.Context, err error, pixels int) error {
 	failed, ended := errors.AsType[*failedError](err)
 	switch {
 	case ctx.Err() != nil:
 		return err
 	case ended && strings.Contains(failed.stderr, "Picture size"):
-		return &RefusedError{fmt.Sprintf("The picture has more than %d megapixels.", MaxPixels/1_000_000), err}
+		return &RefusedError{fmt.Sprintf("The picture has more than %d megapixels.", pixels/1_000_000), err}
 	case ended:
 		return k.damaged(err)
 	}
@@ -112,16 +118,20 @@ func (k kind) refused(ctx context.Context, err error) error {
 	return fmt.Errorf("convert a picture: %w", err)
 }
 
-func (k kind) args(job ffmpeg.Job, turn string) []string {
-	filters := turn + fmt.Sprintf("scale=w='min(%d,iw)':h='min(%d,ih)':force_original_aspect_ratio=decrease:flags=bicubic", maxWidth, maxHeight)
+// posterFilters make a picture as large as a poster.
+func (k kind) posterFilters() string {
+	filters := fmt.Sprintf("scale=w='min(%d,iw)':h='min(%d,ih)':force_original_aspect_ratio=decrease:flags=bicubic", maxWidth, maxHeight)
 	if k.alpha { // what is transparent becomes black
 		filters += ",format=rgba,premultiply=inplace=1"
 	}
-	filters += ",scale=out_range=pc:out_color_matrix=bt601,format=yuvj420p,setsar=1"
+	return filters + ",scale=out_range=pc:out_color_matrix=bt601,format=yuvj420p,setsar=1"
+}
+
+func (k kind) args(job ffmpeg.Job, filters string, to video.PictureFormat, pixels int) []string {
 	args := slices.Concat(ffmpeg.RunArgs(), []string{
 		"-filter_complex_threads", "1", "-protocol_whitelist", "file", "-format_whitelist", k.demuxer, "-codec_whitelist", k.decoders,
-		"-max_pixels", strconv.Itoa(MaxPixels), "-threads", "1", "-f", k.demuxer, "-i", ffmpeg.FileURL(job.Source),
+		"-max_pixels", strconv.Itoa(pixels), "-threads", "1", "-f", k.demuxer, "-i", ffmpeg.FileURL(job.Source),
 		"-filter_complex", "[0:v:0]" + filters + "[out]", "-map", "[out]", "-frames:v", "1",
 	})
-	return append(args, output("")...)
+	return append(args, output(to)...)
 }

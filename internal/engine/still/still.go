@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"image/jpeg"
+	"image"
+	_ "image/jpeg"
+	_ "image/png"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +55,7 @@ type Shot struct {
 var qualities = map[video.PictureFormat][]string{
 	"":         {"-c:v", "mjpeg", "-q:v", "4"},
 	video.WebP: {"-c:v", "libwebp", "-compression_level", "3", "-q:v", "82"},
+	markFormat: {"-c:v", "png"},
 }
 
 // Frame makes a picture of one frame of the film job.Source, which has so many pixels in a frame. It returns the path of
@@ -128,13 +131,13 @@ type failedError struct {
 func (e *failedError) Error() string { return e.err.Error() }
 func (e *failedError) Unwrap() error { return e.err }
 
-// sizeOf returns the size of a JPEG.
+// sizeOf returns the size of a JPEG or PNG.
 func sizeOf(path string) (width, height int, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer f.Close()
-	c, err := jpeg.DecodeConfig(f)
+	c, _, err := image.DecodeConfig(f)
 	return c.Width, c.Height, err
 }

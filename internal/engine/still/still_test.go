@@ -252,3 +252,40 @@ func TestAFrameBecomesAPicture(t *testing.T) {
 		}
 	}
 }
+
+func TestPicturesOfClientsBecomeWatermarks(t *testing.T) {
+	t.Parallel()
+	m := NewMaker(enginetest.NewRunner(t))
+	deep := image.NewNRGBA64(image.Rect(0, 0, 40, 20))
+	for i := range 40 * 20 {
+		deep.SetNRGBA64(i%40, i/40, color.NRGBA64{R: 0xffff, A: 0x8080})
+	}
+	good := encodePNG(t, deep)
+	for name, tt := range map[string]struct {
+		file  []byte
+		wrong string
+	}{
+		"16 bits":       {good, ""},
+		"a WebP":        {[]byte("RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00"), ""},
+		"a JPEG":        {[]byte("\xff\xd8\xff\xe0"), "The file is no PNG or WebP."},
+		"nothing":       {nil, "The file is no PNG or WebP."},
+		"a header":      {[]byte("\x89PNG\r\n\x1a\n"), "The PNG is damaged"},
+		"too wide":      {encodePNG(t, image.NewGray(image.Rect(0, 0, MaxMarkSide+1, 1))), "The picture has 4097 × 1 pixels"},
+		"too many":      {encodePNG(t, image.NewGray(image.Rect(0, 0, MaxMarkSide, MaxMarkSide+1))), "The picture has more than 16 megapixels."},
+		"only a header": {fixHeader(append([]byte{}, good[:60]...)), "The PNG is damaged"},
+	} {
+		c, err := m.Mark(t.Context(), enginetest.NewJob(t, filepath.Join(t.TempDir(), "source")), tt.file)
+		if refused, ok := errors.AsType[*RefusedError](err); tt.wrong != "" || err != nil {
+			if !ok || tt.wrong == "" || !strings.HasPrefix(refused.Reason, tt.wrong) {
+				t.Errorf("%s: %v; want %q", name, err, tt.wrong)
+			}
+			continue
+		}
+		p, err := png.Decode(bytes.NewReader(read(t, c.Path)))
+		if _, plain := p.(*image.NRGBA); err != nil || !plain || p.Bounds().Dx() != c.Width || p.Bounds().Dy() != c.Height {
+			t.Errorf("%s becomes a %T of %d × %d, %v; want 8 bits with alpha", name, p, c.Width, c.Height, err)
+		} else if got := p.(*image.NRGBA).NRGBAAt(0, 0); name == "16 bits" && (got.R != 255 || got.G != 0 || got.A/2 != 64) {
+			t.Errorf("%s: the colour is %v", name, got)
+		}
+	}
+}

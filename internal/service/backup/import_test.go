@@ -97,7 +97,7 @@ func someValue(table string, c column, row int) any {
 		return int64(row)
 	case c.name == "status":
 		return "ready"
-	case c.name == "video_id" || c.name == "id":
+	case slices.Contains([]string{"id", "video_id", "watermark_id"}, c.name):
 		return fmt.Sprintf("id-%d", row)
 	case row == 1 && slices.Contains([]string{"metadata", "plan", "expires_at", "deleted_at", "ssim", "next_at"}, c.name) || row == 1 && c.name == "lease" && table != "cdn_purge":
 		return nil

@@ -12,21 +12,23 @@ import (
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/uploads"
+	"github.com/spool-video/spool/internal/service/watermarks"
 	"github.com/spool-video/spool/internal/video"
 )
 
 // Catalog is the videos of all tenants.
 type Catalog struct {
-	store   *store.Store
-	keys    *auth.SigningKeys
-	uploads *uploads.Service
-	imports *imports.Service
-	passes  *pipeline.Passes
-	now     func() time.Time
-	space   func(context.Context) error
-	purges  *cdn.Recorder
-	changed func(video.ID)
-	config  Config
+	store      *store.Store
+	keys       *auth.SigningKeys
+	uploads    *uploads.Service
+	imports    *imports.Service
+	watermarks *watermarks.Service
+	passes     *pipeline.Passes
+	now        func() time.Time
+	space      func(context.Context) error
+	purges     *cdn.Recorder
+	changed    func(video.ID)
+	config     Config
 }
 
 // Config is what the operator decides.
@@ -46,21 +48,25 @@ type Codecs struct {
 
 // Parts are what a Catalog works with.
 type Parts struct {
-	Store   *store.Store
-	Keys    *auth.SigningKeys
-	Uploads *uploads.Service
-	Imports *imports.Service // nil: no files are fetched
-	Passes  *pipeline.Passes
-	Now     func() time.Time
-	Space   func(context.Context) error // nothing is created while it returns an error
-	Purges  *cdn.Recorder               // nil: there is no CDN
-	Changed func(video.ID)              // is called when it was committed on which sites a video may be played
+	Store      *store.Store
+	Keys       *auth.SigningKeys
+	Uploads    *uploads.Service
+	Imports    *imports.Service // nil: no files are fetched
+	Watermarks *watermarks.Service
+	Passes     *pipeline.Passes
+	Now        func() time.Time
+	Space      func(context.Context) error // nothing is created while it returns an error
+	Purges     *cdn.Recorder               // nil: there is no CDN
+	Changed    func(video.ID)              // is called when it was committed on which sites a video may be played
 }
 
 // New returns a Catalog.
 func New(c Config, p Parts) *Catalog {
 	c.CDN = strings.TrimSuffix(c.CDN, "/")
-	return &Catalog{store: p.Store, keys: p.Keys, uploads: p.Uploads, imports: p.Imports, passes: p.Passes, now: p.Now, space: p.Space, purges: p.Purges, changed: p.Changed, config: c}
+	return &Catalog{
+		store: p.Store, keys: p.Keys, uploads: p.Uploads, imports: p.Imports, watermarks: p.Watermarks,
+		passes: p.Passes, now: p.Now, space: p.Space, purges: p.Purges, changed: p.Changed, config: c,
+	}
 }
 
 // DefaultResolutions returns the resolutions that are made of an import whose client names none.

@@ -43,6 +43,9 @@ func (c *Catalog) createClip(ctx context.Context, by auth.Actor, d video.Draft) 
 	}
 	v.UploadExpiresAt = v.CreatedAt.Add(uploads.CompletionLimit)
 	v.Trim = &video.Trim{Start: original.Offset + d.Clip.Start, End: original.Offset + d.Clip.End}
+	if v.Watermark, err = c.clipMark(ctx, d, from, original); err != nil {
+		return Upload{}, err
+	}
 	stored, err := c.insert(ctx, v, d)
 	if err != nil {
 		return Upload{}, err
@@ -52,6 +55,18 @@ func (c *Catalog) createClip(ctx context.Context, by auth.Actor, d video.Draft) 
 		stored, err = c.uploads.AcceptClip(ctx, stored, original)
 	}
 	return Upload{Video: stored, Repeated: repeated}, err
+}
+
+// clipMark returns the watermark of a clip. One that chooses none has the watermark of its original, which is in the picture
+// of a rendition already.
+func (c *Catalog) clipMark(ctx context.Context, d video.Draft, from video.Video, original uploads.Original) (*video.Watermark, error) {
+	switch {
+	case d.Watermark != nil || from.Watermark == nil:
+		return c.watermarks.For(ctx, from.Tenant, d.Watermark)
+	case original.Rendition:
+		return nil, nil
+	}
+	return from.Watermark, nil
 }
 
 // clipDraft returns the draft of a clip with the names of its original where it has none.

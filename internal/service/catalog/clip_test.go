@@ -6,6 +6,7 @@ import (
 
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/service/watermarks"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -76,6 +77,32 @@ func TestAClipOutlivesItsOriginal(t *testing.T) {
 	wantNoClip(b, b.By, other, video.Conflict, "idempotency_conflict")
 	b.Must(b.DeleteVideo(t.Context(), b.By, v.ID))
 	wantNoClip(b, b.By, draft, video.NotFound, "video_not_found")
+}
+
+// A clip looks like its original, also where the watermark of that is in the only file that is left.
+func TestTheWatermarkOfAClip(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	mark, err := b.Watermarks.Add(t.Context(), b.By, "", watermarks.Picture{PNG: []byte("png"), Width: 2, Height: 1})
+	b.Must(err)
+	film := b.Processing(video.Draft{Watermark: &video.WatermarkChoice{ID: mark.ID, Width: new(0.5)}})
+	b.Transcode(film.ID, servicetest.Plan("720p", "240p"))
+	for n := range 2 {
+		b.Publish(film.ID, n)
+	}
+	film = b.Video(film.ID)
+	clip := clipOf(film, 1, 2)
+	if got := b.Create(clip).Video.Watermark; got == nil || *got != *film.Watermark {
+		t.Errorf("a clip has the watermark %+v; want %+v", got, film.Watermark)
+	}
+	b.Must(b.Blobs.Delete(t.Context(), film.Source.Key))
+	if got := b.Create(clip).Video.Watermark; got != nil {
+		t.Errorf("a clip of a rendition has the watermark %+v once more", got)
+	}
+	clip.Watermark = &video.WatermarkChoice{ID: mark.ID}
+	if got := b.Create(clip).Video.Watermark; got == nil || got.Width != 0.15 {
+		t.Errorf("a clip that chooses one has the watermark %+v", got)
+	}
 }
 
 // Without its source, a video is clipped from its largest file, which begins where the video does.

@@ -52,6 +52,9 @@ func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base
 	if err != nil {
 		return Upload{}, err
 	}
+	if v.Watermark, err = c.watermarks.For(ctx, by.Tenant, d.Watermark); err != nil {
+		return Upload{}, err
+	}
 	if v.Imported {
 		stored, err := c.insert(ctx, v, d)
 		return Upload{Video: stored, Repeated: stored.ID != v.ID}, err

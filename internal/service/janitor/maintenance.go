@@ -14,6 +14,7 @@ import (
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/visibility"
+	"github.com/spool-video/spool/internal/service/watermarks"
 )
 
 const (
@@ -152,6 +153,9 @@ func (m *Maintenance) sweep(ctx context.Context) {
 	}
 	if err := uploads.RemoveExpiredLeases(ctx, m.Store); err != nil {
 		m.Log.WarnContext(ctx, "could not remove expired upload leases", "err", err)
+	}
+	if err := watermarks.RemoveUnused(ctx, m.Store, m.Clock.Now()); err != nil {
+		m.Log.WarnContext(ctx, "could not remove unused watermarks", "err", err)
 	}
 	r, err := m.Cleaner.Sweep(ctx)
 	m.conclude(ctx, r, err)

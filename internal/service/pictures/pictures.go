@@ -38,7 +38,7 @@ type Parts struct {
 // Service makes and replaces pictures.
 type Service struct {
 	Parts
-	posters    *semaphore.Weighted          // for converting and making posters
+	posters    *semaphore.Weighted          // for posters, and pictures that clients send
 	thumbnails *cache.Cache[string, string] // paths by their keys
 }
 
@@ -56,6 +56,23 @@ func postersAtOnce() int64 { return int64(max(1, runtime.GOMAXPROCS(0)/4)) }
 
 // patience is how long a request waits for others.
 const patience = 10 * time.Second
+
+// inTurn calls f with a job in a new folder when few others are made.
+func (s *Service) inTurn(ctx context.Context, f func(ffmpeg.Job) error) error {
+	if err := s.available(); err != nil {
+		return err
+	}
+	if err := s.Space(MaxUpload); err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := s.posters.Acquire(waiting, 1); err != nil {
+		return busy(err)
+	}
+	defer s.posters.Release(1)
+	return s.inFolder(f)
+}
 
 // inFolder calls f with a job in a new folder, which is removed afterwards.
 func (s *Service) inFolder(f func(ffmpeg.Job) error) error {

@@ -32,11 +32,16 @@ func (s *Service) SetPoster(ctx context.Context, by auth.Actor, id video.ID, pic
 	}
 	return s.makePoster(ctx, id, func(job ffmpeg.Job) (string, video.File, error) {
 		made, err := s.Maker.Convert(ctx, job, picture)
-		if refused, ok := errors.AsType[*still.RefusedError](err); ok {
-			err = &video.Error{Kind: video.Invalid, Code: "invalid_picture", Msg: refused.Reason}
-		}
-		return made.Path, video.File{Source: video.Uploaded, Width: made.Width, Height: made.Height}, err
+		return made.Path, video.File{Source: video.Uploaded, Width: made.Width, Height: made.Height}, ofClient(err)
 	})
+}
+
+// ofClient turns the refusal of a picture into an answer.
+func ofClient(err error) error {
+	if refused, ok := errors.AsType[*still.RefusedError](err); ok {
+		return &video.Error{Kind: video.Invalid, Code: "invalid_picture", Msg: refused.Reason}
+	}
+	return err
 }
 
 // SetPosterTime makes the frame that is shown at a time the poster, and returns the changed video. The frame is taken
@@ -60,20 +65,8 @@ func (s *Service) SetPosterTime(ctx context.Context, by auth.Actor, id video.ID,
 
 // makePoster has a picture made and makes it the poster. Few are made at the same time.
 func (s *Service) makePoster(ctx context.Context, id video.ID, produce func(ffmpeg.Job) (path string, f video.File, err error)) (video.Video, error) {
-	if err := s.available(); err != nil {
-		return video.Video{}, err
-	}
-	if err := s.Space(MaxUpload); err != nil {
-		return video.Video{}, err
-	}
-	waiting, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	if err := s.posters.Acquire(waiting, 1); err != nil {
-		return video.Video{}, busy(err)
-	}
-	defer s.posters.Release(1)
 	var p poster
-	err := s.inFolder(func(job ffmpeg.Job) error {
+	err := s.inTurn(ctx, func(job ffmpeg.Job) error {
 		path, f, err := produce(job)
 		if err != nil {
 			return err

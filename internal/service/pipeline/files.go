@@ -12,6 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/watermarks"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -66,6 +67,18 @@ func (f *Files) FetchSourceSpans(ctx context.Context, v video.Video, spans []vid
 		return false, sourceError(v, err)
 	}
 	return sparse, checkSize(v, info.Size)
+}
+
+// FetchWatermark writes the picture of a video's watermark to path. Without a watermark there is nothing to do.
+func (f *Files) FetchWatermark(ctx context.Context, v video.Video, path string) error {
+	if v.Watermark == nil {
+		return nil
+	}
+	png, err := watermarks.PictureOf(ctx, f.store.Queries, v.Watermark.ID)
+	if err != nil {
+		return fmt.Errorf("fetch the watermark: %w", err)
+	}
+	return os.WriteFile(path, png, 0o600)
 }
 
 func sourceError(v video.Video, err error) error {

@@ -30,6 +30,7 @@ import (
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/visibility"
+	"github.com/spool-video/spool/internal/service/watermarks"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -79,23 +80,24 @@ type Services struct {
 
 	Visibility *visibility.Service
 
-	Keys     *auth.Keys
-	Captions *captions.Service
-	Chapters *chapters.Service
-	Pictures *pictures.Service
-	Signing  *auth.SigningKeys
-	Reserve  *diskspace.Reserve
-	Passes   *pipeline.Passes
-	Uploads  *uploads.Service
-	Imports  *imports.Service
-	Leases   *uploads.Leases
-	Catalog  *catalog.Catalog
-	Shares   *share.Service
-	Tenants  *tenants.Service
-	Tokens   *auth.Tokens
-	Marker   *janitor.Marker
-	Clock    *clock.Clock
-	Purges   *cdn.Recorder // nil: there is no CDN
+	Keys       *auth.Keys
+	Captions   *captions.Service
+	Watermarks *watermarks.Service
+	Chapters   *chapters.Service
+	Pictures   *pictures.Service
+	Signing    *auth.SigningKeys
+	Reserve    *diskspace.Reserve
+	Passes     *pipeline.Passes
+	Uploads    *uploads.Service
+	Imports    *imports.Service
+	Leases     *uploads.Leases
+	Catalog    *catalog.Catalog
+	Shares     *share.Service
+	Tenants    *tenants.Service
+	Tokens     *auth.Tokens
+	Marker     *janitor.Marker
+	Clock      *clock.Clock
+	Purges     *cdn.Recorder // nil: there is no CDN
 }
 
 // Wire builds the services.
@@ -141,13 +143,14 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	s.Imports = imports.New(imports.Config{Max: c.MaxImports, Timing: c.ImportTiming}, imports.Parts{
 		Store: p.Store, Queue: p.Queue, Guard: guard, Uploads: s.Uploads, Leases: s.Leases, Now: now, Log: p.Log, Started: p.ImportStarted, Ended: p.ImportEnded, Finished: finished,
 	})
+	s.Watermarks = watermarks.New(p.Store, now)
 	var purges *cdn.Recorder
 	if c.PurgeClock != nil {
 		purges = cdn.NewRecorder(p.Queue, c.PurgeClock)
 	}
 	s.Purges = purges
 	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale, Resolutions: []video.Name{"1080p", "720p", "480p"}}, catalog.Parts{
-		Store: p.Store, Keys: s.Signing, Uploads: s.Uploads, Imports: s.Imports, Passes: s.Passes, Now: now,
+		Store: p.Store, Keys: s.Signing, Uploads: s.Uploads, Imports: s.Imports, Watermarks: s.Watermarks, Passes: s.Passes, Now: now,
 		Space: func(context.Context) error { return s.Reserve.Check(0) }, Purges: purges, Changed: s.Player.Forget,
 	})
 	s.Shares = share.New(p.Store, s.Signing, s.Catalog, now)

@@ -15,6 +15,8 @@ type Original struct {
 	Info blob.Info
 	// Offset is how many seconds after the first frame of the file the video begins.
 	Offset float64
+	// Rendition says that it is a rendition, because the source is gone.
+	Rendition bool
 }
 
 // OriginalOf returns the file that clips of a video are made of: its source, or the largest rendition where the source is
@@ -25,7 +27,7 @@ func (s *Service) OriginalOf(ctx context.Context, v video.Video) (Original, erro
 	}
 	info, err := s.blobs.Stat(ctx, v.Source.Key)
 	if err == nil {
-		return Original{info, v.Plan.Input.TimeBase.Seconds(v.Plan.FirstPTS - v.Plan.Origin())}, nil
+		return Original{Info: info, Offset: v.Plan.Input.TimeBase.Seconds(v.Plan.FirstPTS - v.Plan.Origin())}, nil
 	}
 	largest := video.Resolution{}
 	for _, r := range v.Resolutions {
@@ -44,7 +46,7 @@ func (s *Service) OriginalOf(ctx context.Context, v video.Video) (Original, erro
 	if err != nil {
 		return Original{}, blob.ServiceError("find the original of a clip", err)
 	}
-	return Original{Info: info}, nil
+	return Original{Info: info, Rendition: true}, nil
 }
 
 func notClippable() error {

@@ -247,7 +247,7 @@ func TestDescribedBodiesAreTheAcceptedOnes(t *testing.T) {
 		`"isPublic":null`, `"isPublic":"true"`, `"thumbnailTimestampsSeconds":null`, `"thumbnailTimestampsSeconds":[0,1.5]`, `"thumbnailTimestampsSeconds":[-1]`,
 		`"thumbnailTimestampsSeconds":["1"]`, `"thumbnailTimestampsSeconds":[` + strings.Repeat("1,", 50) + `1]`,
 		`"customMetadata":null`, `"customMetadata":{"a":[1]}`, `"customMetadata":[]`, `"customMetadata":"x"`,
-		`"codecs":["h264","av1"]`, `"codecs":[]`, `"codecs":["vp9"]`, `"codecs":null`, `"upscale":true`, `"upscale":null`, `"upscale":1`, `"trim":{}`, `"trim":{"startSeconds":-1}`, `"unknown":1`,
+		`"codecs":["h264","av1"]`, `"codecs":[]`, `"codecs":["vp9"]`, `"codecs":null`, `"upscale":true`, `"upscale":null`, `"upscale":1`, `"trim":{}`, `"trim":{"startSeconds":-1}`, `"watermark":null`, `"watermark":{"id":"x"}`, `"unknown":1`,
 	} {
 		bodies = append(bodies, strings.TrimSuffix(validDraft, "}")+","+change+"}")
 	}

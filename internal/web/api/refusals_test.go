@@ -58,6 +58,9 @@ var bodyOperations = []bodyOperation{
 		{"trim", `{"startSeconds":1,"endSeconds":2.5}`, []string{
 			`{"startSeconds":null}`, `{"endSeconds":0}`, `{"startSeconds":-1}`, `{"startSeconds":2,"endSeconds":2}`, `{"startSeconds":"1","endSeconds":[]}`, `{"endSeconds":1e400}`, `{"startSeconds":1e400}`,
 		}},
+		{"watermark", `null`, []string{
+			`{}`, `{"id":"x"}`, `{"id":"` + testID + `"}`, `{"id":"` + testID + `","position":"middle","width":0.01,"margin":0.6,"opacity":-1}`, `{"id":1,"position":1,"width":"1"}`, `"` + testID + `"`,
+		}},
 	}},
 	{"completeUpload", "POST", "/api/video/{id}/complete-upload", []field{{"checksum", `"md5"`, nil}}},
 	{"createToken", "POST", "/api/video/{id}/token", []field{{"expiresIn", `60`, []string{`86400`, `86401`, `"60"`}}}},

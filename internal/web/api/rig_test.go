@@ -20,6 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/service/system"
+	"github.com/spool-video/spool/internal/service/watermarks"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
@@ -50,7 +51,7 @@ func newRig(t *testing.T, c Config, options ...func(*servicetest.Config)) *rig {
 	disk := func() (system.Disk, error) { return system.Disk{Free: 1 << 30, Size: 1 << 40}, nil }
 	r.api = New(Services{
 		Keys: r.Keys, Catalog: r.Catalog, Uploads: r.Uploads, Deleter: r.Deleter, Tenants: r.Tenants, Webhooks: r.webhooks,
-		Tokens: r.Tokens, Captions: r.Captions, Chapters: r.Chapters, Pictures: r.Pictures, Player: r.Player, Shares: r.Shares, System: system.New("1.2.3", r.Store, r.Queue, disk),
+		Tokens: r.Tokens, Captions: r.Captions, Chapters: r.Chapters, Watermarks: r.Watermarks, Pictures: r.Pictures, Player: r.Player, Shares: r.Shares, System: system.New("1.2.3", r.Store, r.Queue, disk),
 	}, c)
 	mux := http.NewServeMux()
 	r.api.Register(mux)
@@ -225,6 +226,9 @@ func newScene(t *testing.T, c Config) *scene {
 	s.make("{imported}", "id", "POST", "/api/video", `{"filename":"a.mp4","resolutions":["720p"],"isPublic":true,"sourceUrl":"https://1.1.1.1/a.mp4"}`)
 	s.make("{share}", "id", "POST", "/api/video/"+string(private.ID)+"/share", "{}")
 	s.make("{key}", "id", "POST", "/api/key", `{"name":"site"}`)
+	mark, err := r.Watermarks.Add(t.Context(), r.By, "", watermarks.Picture{PNG: []byte(tinyPNG), Width: 2, Height: 2})
+	r.Must(err)
+	s.ids["{watermark}"] = string(mark.ID)
 	s.make("{webhook}", "id", "POST", "/api/webhook", `{"pull":true}`)
 	s.ask("POST", s.fill("/api/webhook/{webhook}/test"), "")
 	var fetched struct {
@@ -284,6 +288,9 @@ var everyOperation = []struct {
 	{"delete captions", "DELETE", "/api/video/{public}/captions/en", "", "/api/video/{id}/captions/{language}", 200},
 	{"put poster", "PUT", "/api/video/{public}/poster", tinyPNG, "/api/video/{id}/poster", 200},
 	{"delete poster", "DELETE", "/api/video/{public}/poster", "", "/api/video/{id}/poster", 200},
+	{"add watermark", "POST", "/api/watermark?name=Logo", tinyPNG, "/api/watermark", 201},
+	{"list watermarks", "GET", "/api/watermark", "", "/api/watermark", 200},
+	{"delete watermark", "DELETE", "/api/watermark/{watermark}", "", "/api/watermark/{id}", 200},
 	{"usage", "GET", "/api/usage", "", "/api/usage", 200},
 	{"tenants", "GET", "/api/tenant", "", "/api/tenant", 200},
 	{"system", "GET", "/api/system", "", "/api/system", 200},

@@ -13,6 +13,7 @@ import (
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/visibility"
+	"github.com/spool-video/spool/internal/service/watermarks"
 	"github.com/spool-video/spool/internal/service/webhook"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -22,19 +23,20 @@ import (
 
 // Services are what the API calls.
 type Services struct {
-	Keys     *auth.Keys
-	Catalog  *catalog.Catalog
-	Uploads  *uploads.Service
-	Deleter  *janitor.Deleter
-	Tenants  *tenants.Service
-	Webhooks *webhook.Service
-	Tokens   *auth.Tokens
-	Captions *captions.Service
-	Chapters *chapters.Service
-	System   *system.Service
-	Player   *playback.Player
-	Shares   *share.Service
-	Pictures *pictures.Service
+	Keys       *auth.Keys
+	Catalog    *catalog.Catalog
+	Uploads    *uploads.Service
+	Deleter    *janitor.Deleter
+	Tenants    *tenants.Service
+	Webhooks   *webhook.Service
+	Tokens     *auth.Tokens
+	Captions   *captions.Service
+	Watermarks *watermarks.Service
+	Chapters   *chapters.Service
+	System     *system.Service
+	Player     *playback.Player
+	Shares     *share.Service
+	Pictures   *pictures.Service
 
 	Visibility *visibility.Service
 }
@@ -55,6 +57,7 @@ func (a *API) groups() []group {
 		newReportRoutes(s.Catalog),
 		resolutionRoutes{s.Catalog, s.Deleter},
 		captionRoutes{s.Captions, s.Catalog},
+		watermarkRoutes{s.Watermarks, s.Pictures},
 		originalRoutes{s.Player},
 		shareRoutes{s.Shares},
 		chapterRoutes{s.Chapters},

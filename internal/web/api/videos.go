@@ -84,11 +84,13 @@ type newVideo struct {
 	MaxDurationSeconds         *float64         `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes."`
 	AllowedOrigins             []string         `json:"allowedOrigins,omitempty" maxItems:"50" nullable:"true" doc:"The sites on which the video may be played: hosts such as example.com, *.example.com, https://app.example.com:8443. Absent or null: everywhere. Empty: only in the pages of this server." example:"[\"example.com\"]"`
 	AllowNoOrigin              bool             `json:"allowNoOrigin,omitempty" doc:"With allowedOrigins: apps and native players, whose requests name no site, may play the video, too."`
+	Watermark                  *watermarkChoice `json:"watermark,omitempty" null:"zero" doc:"A picture that is laid over everything that is made of the video. Absent: the usual one of your tenant, if it has one. null: none."`
 }
 
 func (n *newVideo) draft() video.Draft {
 	return video.Draft{
-		Filename: n.Filename, Title: n.Title, Resolutions: words[video.Name](n.Resolutions), IsPublic: n.IsPublic, Thumbnails: n.ThumbnailTimestampsSeconds,
+		Watermark: n.Watermark.choice(),
+		Filename:  n.Filename, Title: n.Title, Resolutions: words[video.Name](n.Resolutions), IsPublic: n.IsPublic, Thumbnails: n.ThumbnailTimestampsSeconds,
 		Metadata: json.RawMessage(n.CustomMetadata), Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
 		Tags: n.Tags, ExpiresAt: (*time.Time)(n.ExpiresAt), MaxSeconds: n.MaxDurationSeconds,
 		Trim: n.Trim.trim(), Clip: n.Clip.clip(),

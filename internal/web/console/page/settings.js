@@ -5,6 +5,7 @@ import { button, el, problemBox } from "./dom.js";
 import { isOperator, isRemembered, may, whoAmI } from "./key.js";
 import { Keys } from "./keys.js";
 import { Tenants, usageTiles } from "./tenants.js";
+import { Watermarks } from "./watermarks.js";
 import { Webhooks } from "./webhooks.js";
 
 const scopes = {
@@ -18,7 +19,7 @@ const scopes = {
 export class SettingsPage {
   #usage = el("div", {}, el("p", { class: "fine" }, "Loading…"));
   #title = el("h1", { tabindex: -1 }, "Settings");
-  #parts = [may("admin") && new Keys(), may("admin") && new Webhooks(), isOperator() && new Tenants()].filter(Boolean);
+  #parts = [may("read") && new Watermarks(), may("admin") && new Keys(), may("admin") && new Webhooks(), isOperator() && new Tenants()].filter(Boolean);
 
   // forget forgets the key.
   constructor(forget) {

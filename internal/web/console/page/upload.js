@@ -10,6 +10,7 @@ import { TrimFields } from "./parts.js";
 import { resolutions } from "./resolutions.js";
 import { findUpload } from "./saved.js";
 import { refusal } from "./sniff.js";
+import { WatermarkChoice } from "./watermarks.js";
 
 // UploadForm asks what to do with files, and hands them to the dock; those at a URL are the
 // matter of the server. fetched is called when it has begun with one.
@@ -33,6 +34,7 @@ export class UploadForm {
   #av1 = el("input", { type: "checkbox", id: "av1" });
   #hevc = el("input", { type: "checkbox", id: "hevc" });
   #trim = new TrimFields();
+  #watermark = new WatermarkChoice();
   #metadata = new MetadataEditor(null);
   #metadataBox = el("div", {}, this.#metadata.node);
   #problem = el("div");
@@ -71,6 +73,7 @@ export class UploadForm {
         this.#trim.node,
         el("label", { class: "check" }, this.#av1, el("span", {}, "Also in AV1: smaller files, made later when the server has time")),
         el("label", { class: "check" }, this.#hevc, el("span", {}, "Also in HEVC: smaller files for Apple devices, made later, too")),
+        this.#watermark.node,
         el("div", { class: "field", role: "group", "aria-labelledby": "metadata-label" }, el("span", { class: "label", id: "metadata-label" }, "Metadata"), this.#metadataBox)),
       this.#problem,
       el("p", { class: "actions" }, this.#submit));
@@ -79,6 +82,7 @@ export class UploadForm {
   open() {
     if (!this.dialog.isConnected) document.body.append(this.dialog);
     if (!this.dialog.open) this.dialog.showModal();
+    this.#watermark.load();
   }
 
   // remove removes the form and aborts its request.
@@ -159,6 +163,7 @@ export class UploadForm {
       ...(metadata && { customMetadata: metadata }),
       ...((this.#av1.checked || this.#hevc.checked) && { codecs: ["h264", ...(this.#av1.checked ? ["av1"] : []), ...(this.#hevc.checked ? ["hevc"] : [])] }),
       ...this.#trim.draft,
+      ...this.#watermark.draft,
     };
   }
 
