@@ -61,6 +61,13 @@ func TestChapters(t *testing.T) {
 	if err := json.Unmarshal(s.fetch(beside(w.HLSURL, "chapters.json")), &forApple); err != nil || len(forApple) != 3 || forApple[2].Start != 4 || forApple[1].Titles[0].Title != "<b>Middle</b> & more" {
 		t.Errorf("for Apple's players they are %+v, %v", forApple, err)
 	}
+	share, err := s.client().CreateShare(t.Context(), u.ID, client.NewShare{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(s.fetch(found(t, s.get(share.URL).body, ` chapters="([^"]+)"`))); !strings.Contains(text, "Opening") {
+		t.Errorf("on the page of a share the chapters are\n%s", text)
+	}
 	t.Run("in a browser", func(t *testing.T) { chaptersInBrowser(newVisitor(t, s), w.EmbedURL) })
 
 	path := "/api/video/" + u.ID + "/chapters"

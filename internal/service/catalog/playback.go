@@ -129,8 +129,9 @@ func (c *Catalog) Shared(ctx context.Context, id video.ID, share string, expires
 	if err != nil {
 		return PlaybackInfo{}, err
 	}
-	s, err := c.stateOf(ctx, v)
-	return PlaybackInfo{State: s, URLs: playback.SharedURLs(v, c.base(base), c.keys, expires, share)}, err
+	return c.withURLs(ctx, v, func(video.Video) playback.URLs {
+		return playback.SharedURLs(v, c.base(base), c.keys, expires, share)
+	})
 }
 
 // findVisible returns a video of any tenant that is not marked deleted.
