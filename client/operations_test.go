@@ -111,11 +111,16 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestRequestsOfOrganising is TestRequests for tags, expiry and changes of many videos.
+// TestRequestsOfOrganising is TestRequests for tags, expiry, changes of many videos, and new files.
 func TestRequestsOfOrganising(t *testing.T) {
 	t.Parallel()
 	title := "New"
 	for want, do := range map[string]func(context.Context, *Client) error{
+		`POST /api/video/v1/replace {"filename":"b.mp4","resolutions":["720p"]}`: func(ctx context.Context, c *Client) error {
+			_, err := c.Replace(ctx, "v1", NewFile{Filename: "b.mp4", Resolutions: []string{"720p"}})
+			return err
+		},
+		`DELETE /api/video/v1/replace `: func(ctx context.Context, c *Client) error { return c.GiveUpReplace(ctx, "v1") },
 		`PATCH /api/video/v1 {"tags":[]}`: func(ctx context.Context, c *Client) error {
 			_, err := c.Update(ctx, "v1", Changes{Tags: &[]string{}})
 			return err

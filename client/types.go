@@ -171,18 +171,19 @@ type Video struct {
 	AllowedOrigins []string `json:"allowedOrigins,omitzero"` // nil: the video may be played everywhere
 	AllowNoOrigin  bool     `json:"allowNoOrigin,omitempty"`
 
-	Captions        []Caption `json:"captions,omitempty"`
-	Chapters        []Chapter `json:"chapters,omitempty"`
-	ChaptersURL     string    `json:"chaptersUrl,omitempty"` // WebVTT
-	CreatedAt       time.Time `json:"createdAt,omitzero"`
-	ExpiresAt       time.Time `json:"expiresAt,omitzero"`        // when it is deleted; zero: never
-	DurationSeconds float64   `json:"durationSeconds,omitempty"` // 0 until the file has been inspected
-	SizeBytes       int64     `json:"sizeBytes,omitempty"`       // of all its files
-	Progress        float64   `json:"progress"`                  // of the processing, 0 to 1
-	VideosAhead     *int      `json:"videosAhead,omitempty"`     // of yours, which are processed first; nil: the work has begun
-	ImportProgress  float64   `json:"importProgress,omitempty"`  // of the download of a SourceURL, 0 to 1
-	Failure         *Failure  `json:"failure,omitempty"`         // why Status is Failed
-	Warnings        []Failure `json:"warnings,omitempty"`        // of a file that was converted nevertheless
+	Captions        []Caption    `json:"captions,omitempty"`
+	Chapters        []Chapter    `json:"chapters,omitempty"`
+	ChaptersURL     string       `json:"chaptersUrl,omitempty"` // WebVTT
+	CreatedAt       time.Time    `json:"createdAt,omitzero"`
+	ExpiresAt       time.Time    `json:"expiresAt,omitzero"`        // when it is deleted; zero: never
+	DurationSeconds float64      `json:"durationSeconds,omitempty"` // 0 until the file has been inspected
+	SizeBytes       int64        `json:"sizeBytes,omitempty"`       // of all its files
+	Progress        float64      `json:"progress"`                  // of the processing, 0 to 1
+	VideosAhead     *int         `json:"videosAhead,omitempty"`     // of yours, which are processed first; nil: the work has begun
+	ImportProgress  float64      `json:"importProgress,omitempty"`  // of the download of a SourceURL, 0 to 1
+	Failure         *Failure     `json:"failure,omitempty"`         // why Status is Failed
+	Replacement     *Replacement `json:"replacement,omitempty"`     // the file that will replace this one; see Client.Replace
+	Warnings        []Failure    `json:"warnings,omitempty"`        // of a file that was converted nevertheless
 }
 
 // Names returns the names of the video's resolutions, the largest first.

@@ -43,6 +43,11 @@ type UploadOptions struct {
 // UploadFile creates a video, uploads a file and completes the upload. Its processing has begun when it
 // returns; [Client.Wait] waits for its end.
 func (c *Client) UploadFile(ctx context.Context, file string, v NewVideo, o *UploadOptions) (Video, error) {
+	return c.uploadFile(ctx, file, v, o, c.Create)
+}
+
+func (c *Client) uploadFile(ctx context.Context, file string, v NewVideo, o *UploadOptions,
+	create func(context.Context, NewVideo) (Created, error)) (Video, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return Video{}, err
@@ -58,7 +63,7 @@ func (c *Client) UploadFile(ctx context.Context, file string, v NewVideo, o *Upl
 	if v.Filename == "" {
 		v.Filename = filepath.Base(file)
 	}
-	return c.Upload(ctx, v, f, info.Size(), o)
+	return c.upload(ctx, v, f, info.Size(), o, create)
 }
 
 // Upload creates a video, uploads its file, which has size bytes, and completes the upload. Cuts and
@@ -66,8 +71,14 @@ func (c *Client) UploadFile(ctx context.Context, file string, v NewVideo, o *Upl
 // to its end, of this or another process, continues that one, if it is about the same video and file.
 // With a key that may only write, the video that it returns has no more than what Complete says.
 func (c *Client) Upload(ctx context.Context, v NewVideo, content io.ReaderAt, size int64, o *UploadOptions) (Video, error) {
+	return c.upload(ctx, v, content, size, o, c.Create)
+}
+
+// upload does what Upload and ReplaceFile do. create asks for the URLs of the upload.
+func (c *Client) upload(ctx context.Context, v NewVideo, content io.ReaderAt, size int64, o *UploadOptions,
+	create func(context.Context, NewVideo) (Created, error)) (Video, error) {
 	t := newTransfer(content, size, o)
-	created, err := c.Create(ctx, v)
+	created, err := create(ctx, v)
 	if err != nil {
 		return Video{}, err
 	}
@@ -75,7 +86,7 @@ func (c *Client) Upload(ctx context.Context, v NewVideo, content io.ReaderAt, si
 	if t.options.Created != nil {
 		t.options.Created(created)
 	}
-	t.created, t.refresh = created, func(ctx context.Context) (Created, error) { return c.Create(ctx, v) }
+	t.created, t.refresh = created, func(ctx context.Context) (Created, error) { return create(ctx, v) }
 	if !created.completed() {
 		if err := c.transfer(ctx, t); err != nil {
 			return Video{ID: created.ID}, fmt.Errorf("upload: %w", err)

@@ -25,20 +25,23 @@ func path(parts ...string) string {
 
 // Create makes a video that waits for its file. [Client.Upload] does that and everything that follows.
 func (c *Client) Create(ctx context.Context, v NewVideo) (Created, error) {
+	return c.create(ctx, path("video"), v, v.IdempotencyKey)
+}
+
+func (c *Client) create(ctx context.Context, at string, v any, key string) (Created, error) {
 	var out Created
 	body, err := json.Marshal(v)
 	if err != nil {
 		return out, fmt.Errorf("encode the video: %w", err)
 	}
-	if v.IdempotencyKey == "" {
-		v.IdempotencyKey = rand.Text()
+	if key == "" {
+		key = rand.Text()
 	}
-	header := http.Header{"Idempotency-Key": {v.IdempotencyKey}}
-	got, err := c.do(ctx, call{method: http.MethodPost, path: path("video"), header: header, body: body}, &out)
+	got, err := c.do(ctx, call{method: http.MethodPost, path: at, header: http.Header{"Idempotency-Key": {key}}, body: body}, &out)
 	if err != nil {
 		return out, err
 	}
-	out.key = v.IdempotencyKey
+	out.key = key
 	out.Replayed = got.Get("Idempotency-Replayed") == "true"
 	return out, nil
 }

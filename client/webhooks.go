@@ -17,6 +17,8 @@ const (
 	EventFailed          = "video.failed"
 	EventExpiring        = "video.expiring"
 	EventDeleted         = "video.deleted"
+	EventReplaced        = "video.replaced"
+	EventReplaceFailed   = "video.replace_failed"
 	EventTest            = "webhook.test"
 )
 

@@ -25,6 +25,7 @@ type cli struct {
 	Captions    clientcmd.Captions   `cmd:"" help:"Add captions to a video."`
 	Share       clientcmd.Share      `cmd:"" help:"Make links with which people watch a video without a key."`
 	Original    clientcmd.Original   `cmd:"" help:"Download the file that was uploaded."`
+	Replace     clientcmd.Replace    `cmd:"" help:"Replace the file of a video, which keeps its URLs."`
 	Watermarks  clientcmd.Watermarks `cmd:"" help:"Manage the pictures that are laid over videos."`
 	Chapters    clientcmd.Chapters   `cmd:"" help:"Set, print or remove the chapters of a video."`
 	Poster      clientcmd.Poster     `cmd:"" help:"Choose the poster of a video."`
@@ -54,8 +55,8 @@ const description = `Spool receives video uploads and transcodes them to MP4 fil
 
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
 spool.toml. A flag overrides the environment, the environment overrides the file.
-upload, ls, get, set, watch, rm, captions, chapters, clip, share, original, poster and webhooks speak to the server at
-SPOOL_SERVER (default: http://localhost:8080) with the key in SPOOL_API_KEY.`
+upload, ls, get, set, watch, rm, captions, chapters, clip, share, original, replace, poster and webhooks speak to the
+server at SPOOL_SERVER (default: http://localhost:8080) with the key in SPOOL_API_KEY.`
 
 // newParser builds the parser of the command line. Flags that are not on it come from s.
 // It gives kong no variables: kong expands each of them once for every flag, and two of them

@@ -19,6 +19,7 @@ import (
 	"github.com/spool-video/spool/internal/service/pictures"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/replace"
 	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
@@ -49,6 +50,7 @@ type services struct {
 	catalog     *catalog.Catalog
 	shares      *share.Service
 	cleaner     *janitor.Cleaner
+	replace     *replace.Service
 	deleter     *janitor.Deleter
 	visibility  *visibility.Service
 	maintenance *janitor.Maintenance
@@ -96,6 +98,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		Purges: p.purges, Changed: p.player.Forget,
 	})
 	p.shares = share.New(p.store, p.signing, p.catalog, now)
+	p.replace = replace.New(p.store, p.blobs, passes, p.purges, now, log, p.player.Forget, hook)
 	p.captions = captions.New(p.store, p.blobs, p.purges, func() error { return p.reserve.Check(captions.MaxSize) })
 	p.chapters = chapters.New(p.store, func() error { return p.reserve.Check(chapters.MaxSize) })
 	marker := janitor.NewMarker(p.store, p.blobs)
@@ -108,7 +111,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	p.deleter = janitor.NewDeleter(p.cleaner, passes, p.leases, p.purges, emergency.Release)
 	p.visibility = visibility.New(p.store, p.blobs, p.purges, now, hook)
 	p.maintenance = &janitor.Maintenance{
-		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner, Visibility: p.visibility,
+		Store: p.store, Clock: p.clock, Passes: passes, Catalog: p.catalog, Cleaner: p.cleaner, Visibility: p.visibility, Replace: p.replace,
 		Hold: emergency.Hold, Log: log,
 	}
 	if c.servesRequests() {

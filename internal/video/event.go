@@ -11,11 +11,13 @@ const (
 	EventFailed          EventType = "video.failed"
 	EventExpiring        EventType = "video.expiring" // ExpiryNotice before its deletion
 	EventDeleted         EventType = "video.deleted"
+	EventReplaced        EventType = "video.replaced"
+	EventReplaceFailed   EventType = "video.replace_failed"
 	EventTest            EventType = "webhook.test" // on request; of no video
 )
 
 // EventTypes lists those that a webhook can ask for.
-var EventTypes = []EventType{EventUploadCompleted, EventPlayable, EventResolutionReady, EventReady, EventFailed, EventExpiring, EventDeleted, EventTest}
+var EventTypes = []EventType{EventUploadCompleted, EventPlayable, EventResolutionReady, EventReady, EventFailed, EventExpiring, EventDeleted, EventReplaced, EventReplaceFailed, EventTest}
 
 // DeletionReason says why a video was deleted, if no client asked for it.
 type DeletionReason string

@@ -41,6 +41,12 @@ func (v *Video) PosterIsChosen() bool {
 	return kept || poster.Source != ""
 }
 
+// PosterIsUploaded reports whether the poster is a picture that a client has uploaded.
+func (v *Video) PosterIsUploaded() bool {
+	poster, _ := v.File(PosterFile)
+	return poster.Source == Uploaded
+}
+
 // AutomaticPoster returns the automatic poster, if it was made, wherever it is.
 func (v *Video) AutomaticPoster() (File, bool) {
 	if v.PosterIsChosen() {

@@ -54,6 +54,9 @@ func ParseID(field, s string) (ID, error) {
 type Video struct {
 	ID          ID
 	ObjectsIn   Folder // where its objects lie, if that is not its own ID; see Folder
+	BeforeIn    Folder // where the objects of the file lie that was replaced last; "": they are removed
+	BeforeUntil time.Time
+	Replaces    ID // it is hidden, and this video takes its file when it is ready; see WithFileOf
 	Tenant      Tenant
 	KeyID       string // of the API key that created it
 	Filename    string // a label chosen by the client; never part of a path
@@ -127,6 +130,8 @@ type Draft struct {
 	Trim *Trim `json:",omitempty"`
 	// Clip is the part of another video that this one is made of; nil: it has a file of its own.
 	Clip *Clip `json:",omitempty"`
+	// Replaces is the video whose file it will replace; "": it is a video of its own.
+	Replaces ID `json:",omitempty"`
 
 	AllowedOrigins []string `json:",omitzero"` // nil: everywhere
 	AllowNoOrigin  bool     `json:",omitempty"`
@@ -138,7 +143,7 @@ type Draft struct {
 func (d *Draft) Video() Video {
 	v := Video{
 		Filename: d.Filename, Title: TitleOf(d.Title, d.Filename), IsPublic: d.IsPublic, Metadata: d.Metadata, Tags: CleanTags(d.Tags),
-		Thumbnails: d.Thumbnails, Codecs: WithoutH264(d.Codecs), Imported: d.SourceURL != nil,
+		Thumbnails: d.Thumbnails, Codecs: WithoutH264(d.Codecs), Imported: d.SourceURL != nil, Replaces: d.Replaces,
 		Trim:           d.Trim,
 		AllowedOrigins: CleanOrigins(d.AllowedOrigins), AllowNoOrigin: d.AllowNoOrigin,
 	}
@@ -187,6 +192,14 @@ func (v *Video) Folder() Folder {
 		return v.ObjectsIn
 	}
 	return Folder(v.ID)
+}
+
+// Folders returns where the objects lie that people may play: of its file, and of the one before while that is kept.
+func (v *Video) Folders() []Folder {
+	if v.BeforeIn == "" {
+		return []Folder{v.Folder()}
+	}
+	return []Folder{v.Folder(), v.BeforeIn}
 }
 
 // Resolution returns the resolution with this name, if the video has one.

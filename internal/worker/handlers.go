@@ -39,6 +39,7 @@ var handlers = map[queue.Kind]handler{
 	queue.HEVC:       (*Worker).encodeVariants,
 	queue.HEVCJoin:   (*Worker).joinVariant,
 	queue.Measure:    (*Worker).measure,
+	queue.Replace:    (*Worker).replace,
 	queue.Purge:      (*Worker).purge,
 }
 

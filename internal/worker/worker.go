@@ -14,6 +14,7 @@ import (
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/replace"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -22,6 +23,7 @@ type Services struct {
 	Tasks   *pipeline.Tasks
 	Files   *pipeline.Files
 	Cleaner *janitor.Cleaner
+	Replace *replace.Service
 }
 
 // Worker runs tasks. Handle is its queue.Handler.
@@ -128,6 +130,10 @@ func (w *Worker) makeFolder(ctx context.Context, t queue.Task, v video.Video) (s
 // purge removes what a video does not need any more.
 func (w *Worker) purge(ctx context.Context, t queue.Task, _ video.Video, _ string) error {
 	return w.Cleaner.Purge(ctx, t.Video)
+}
+
+func (w *Worker) replace(ctx context.Context, t queue.Task, _ video.Video, _ string) error {
+	return w.Replace.Replace(ctx, t.Video)
 }
 
 // failed decides what follows from a task's error. It returns the error for the queue: nil when the

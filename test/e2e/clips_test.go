@@ -19,6 +19,9 @@ const (
 	longClip   = "long.mp4"   // 160x120, 65 s, 5 fps, open GOPs and B-frames, with audio that is mostly silent: several chunks
 	earlyClip  = "early.mp4"  // 520x500, 64 s, 4 fps, the fewest that a film played early may have, a keyframe every two seconds, audio of 44.1 kHz that is mostly silent
 
+	redClip  = "red.mp4"  // 160x120, 80 s, 5 fps, silent, all red
+	blueClip = "blue.mp4" // the same in blue
+
 	easyClip = "easy.mp4" // 640x360, 32 s, 25 fps, a keyframe every two seconds: bars that stand still
 	hardClip = "hard.mp4" // 640x360, 32 s, 22 fps, one half of it noisy
 
@@ -54,6 +57,9 @@ var recipes = map[string]string{
 		"-c:v libx264 -preset veryfast -bf 3 -g 10 -x264-params open-gop=1 -pix_fmt yuv420p -c:a aac",
 	earlyClip: "-f lavfi -i testsrc=size=520x500:rate=4 -f lavfi -i sine=frequency=440:beep_factor=4:sample_rate=44100,volume=0:enable='gte(mod(t,10),0.5)' -t 64 " +
 		"-c:v libx264 -preset ultrafast -g 8 -pix_fmt yuv420p -video_track_timescale 10240 -c:a aac",
+
+	redClip:  "-f lavfi -i color=red:size=160x120:rate=5 -t 80 -c:v libx264 -preset ultrafast -g 10 -pix_fmt yuv420p",
+	blueClip: "-f lavfi -i color=blue:size=160x120:rate=5 -t 80 -c:v libx264 -preset ultrafast -g 10 -pix_fmt yuv420p",
 
 	easyClip: "-f lavfi -i smptebars=size=640x360:rate=25 -t 32 " +
 		"-c:v libx264 -preset ultrafast -g 50 -pix_fmt yuv420p -video_track_timescale 10000",

@@ -57,6 +57,9 @@ var crossings = map[failpoint.Point]crossing{
 	failpoint.VariantLinked:    {codecs: []string{"av1"}, before: putSmall, meet: dyingWork, after: completeAgain, want: "ready"},
 	failpoint.VideoDeleted:     {before: readySmall, meet: dyingDelete, after: deleteAgain, want: "gone"},
 	failpoint.ObjectsRemoved:   {before: readySmall, meet: dyingDelete, after: deleteAgain, want: "gone"},
+	failpoint.ReplacePrepared:  {before: readySmall, meet: dyingReplace, after: completeAgain, want: "replaced"},
+	failpoint.ReplaceWritten:   {before: readySmall, meet: dyingReplace, after: completeAgain, want: "replaced"},
+	failpoint.Replaced:         {before: readySmall, meet: dyingReplace, after: completeAgain, want: "replaced"},
 	failpoint.ResolutionGone: {before: readySmall, meet: func(s *server, u upload) {
 		s.die("DELETE", s.url+"/api/video/resolution/"+s.read(u).Resolutions["144p"].ID, "")
 	}, after: func(s *server, u upload) {
@@ -99,6 +102,9 @@ func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 			if point == failpoint.VisibilityRecorded || point == failpoint.VisibilityMoved {
 				usuallyOneBackend(t, "what is on disk or in a bucket is the same at visibility-copied")
 			}
+			if point == failpoint.ReplacePrepared {
+				usuallyOneBackend(t, "replace-written dies later in the same step")
+			}
 			if slices.Contains(variants, point) {
 				need.TimeFor(t, "AV1 takes the steps of H.264: part-stored and rendition-staged die there, and variant-linked dies later")
 			}
@@ -136,6 +142,9 @@ func (c crossing) run(t testing.TB, point failpoint.Point) {
 	case "gone":
 		s.tryRead(u).problem(t, http.StatusNotFound, "video_not_found")
 		s.wantTidy()
+	case "replaced":
+		s.until("the file to be replaced", readyTimeout, func() bool { return s.read(u).Replacement == nil })
+		s.wantVideo(s.waitReady(u), tinyFrames)
 	case "ready":
 		w := s.waitReady(u)
 		s.wantVideo(w, smallFrames)
@@ -188,6 +197,13 @@ func dyingDelete(s *server, u upload) {
 // answer is lost.
 func dyingWork(s *server, u upload) {
 	_, _ = s.trySend("POST", s.url+"/api/video/"+u.ID+"/complete-upload", nil, header{"X-API-KEY", apiKey})
+}
+
+// dyingReplace has a new file for the video encoded.
+func dyingReplace(s *server, u upload) {
+	s.t.Helper()
+	s.put(s.replace(u.ID, newFile{Filename: "new.mp4"}), clip(s.t, tinyClip))
+	dyingWork(s, u)
 }
 
 // die sends a request on which the server must die without an answer. With a

@@ -66,6 +66,8 @@ type importState struct {
 	Status         string
 	ImportProgress *float64
 	Failure        *failure
+	Filename       string
+	Replacement    *replacement
 }
 
 func (s *server) importState(id string) importState {
@@ -122,6 +124,7 @@ func TestImports(t *testing.T) {
 	}
 	s.until("the other try to fail", time.Minute, func() bool { return s.importState(missing.ID).Status == "fail" })
 	s.call("POST", "/api/video/"+u.ID+"/import", nil).problem(t, http.StatusConflict, "upload_closed")
+	s.importedAgain(u, o.URL)
 
 	out, _ := outcome(t, s.remote(t.TempDir(), "upload", o.URL+"/films/a.mp4", "--wait", "--json"), 0)
 	if got := jsonLines(t, out)[o.URL+"/films/a.mp4"]; got.Status != "ready" || got.Title != "a" || len(got.Resolutions) != 2 || got.Resolutions["144p"].VideoURL == "" {
@@ -137,7 +140,7 @@ func TestImports(t *testing.T) {
 		t.Errorf("spool get prints %s", out)
 	}
 	metrics := string(s.send("GET", s.url+"/metrics", nil).body)
-	if !strings.Contains(metrics, `spool_imports_total{outcome="completed"} 2`) || !strings.Contains(metrics, "spool_imports_running 0") {
+	if !strings.Contains(metrics, `spool_imports_total{outcome="completed"} 3`) || !strings.Contains(metrics, "spool_imports_running 0") {
 		t.Error("the metrics do not show two completed imports")
 	}
 }
@@ -167,4 +170,19 @@ func TestAnImportSurvivesAKill(t *testing.T) {
 	}
 	s.wantTidy(u)
 	s.wantNoParts()
+}
+
+// importedAgain has the server fetch another file for a video, first from an address that has none.
+func (s *server) importedAgain(u upload, origin string) {
+	s.t.Helper()
+	s.replace(u.ID, newFile{SourceURL: origin + "/nowhere"})
+	s.until("the new file to fail", time.Minute, func() bool { return s.importState(u.ID).Replacement.Status == "fail" })
+	if got := s.importState(u.ID); got.Status != "ready" || got.Replacement.Failure.Code != "import_refused" {
+		s.t.Errorf("after a new file that is not there, the video is %+v", got)
+	}
+	s.replace(u.ID, newFile{SourceURL: origin + "/films/a.mp4", Filename: "again.mp4"})
+	s.until("the file to be replaced", readyTimeout, func() bool { return s.importState(u.ID).Replacement == nil })
+	if got := s.importState(u.ID); got.Filename != "again.mp4" {
+		s.t.Errorf("the video is %+v", got)
+	}
 }

@@ -114,6 +114,7 @@ const (
 	posterPath     = "/api/video/{id}/poster"
 	markPath       = "/api/watermark"
 	oneMarkPath    = "/api/watermark/{id}"
+	replacePath    = "/api/video/{id}/replace"
 	captionsPath   = "/api/video/{id}/captions/{language}"
 	tagPath        = "/api/tag"
 	chaptersPath   = "/api/video/{id}/chapters"
@@ -190,6 +191,9 @@ func describedSuccesses(s *server, d *description) {
 		last, _, _ = strings.Cut(last, "\n")
 		d.ask(s, 204, "GET", eventsPath, u.ID, nil, header{"Last-Event-ID", last})
 		d.ask(s, 201, "POST", completePath, u.ID, nil)
+		d.ask(s, 201, "POST", replacePath, u.ID, newFile{Filename: "b.mp4"})
+		d.ask(s, 200, "GET", videoPath, u.ID, nil)
+		d.ask(s, 200, "DELETE", replacePath, u.ID, nil)
 		d.ask(s, 201, "POST", addPath, u.ID, addition{"144p"}) // which it has
 		d.ask(s, 200, "POST", retryPath, w.Resolutions["144p"].ID, nil)
 		d.ask(s, 200, "DELETE", resolutionPath, w.Resolutions["144p"].ID, nil)

@@ -94,7 +94,7 @@ func (r *hookReceiver) about(id string) []string {
 }
 
 // hookEvents are those that a test asks for.
-var hookEvents = []string{"video.upload_completed", "video.resolution_ready", "video.ready", "video.failed", "video.expiring", "video.deleted"}
+var hookEvents = []string{"video.upload_completed", "video.resolution_ready", "video.ready", "video.failed", "video.expiring", "video.deleted", "video.replaced", "video.replace_failed"}
 
 // isDown changes whether the receiver refuses everything, and returns how often it did.
 func (r *hookReceiver) isDown(down bool) int {
@@ -141,11 +141,14 @@ func TestWebhooks(t *testing.T) {
 	u := s.create(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true})
 	s.put(u, clip(t, miniClip))
 	s.complete(u.ID)
-	s.waitReady(u)
+	w := s.waitReady(u)
+	s.replace(u.ID, newFile{Filename: "missing.mp4"})
+	s.call("POST", "/api/video/"+u.ID+"/complete-upload", nil).problem(t, 422, "upload_missing")
+	s.replaced(w, clip(t, miniClip))
 	if got := s.call("DELETE", "/api/video/"+u.ID, nil); got.status != 200 {
 		t.Fatalf("delete: %d %s", got.status, got.body)
 	}
-	want := []string{"video.deleted", "video.ready", "video.resolution_ready", "video.upload_completed"}
+	want := []string{"video.deleted", "video.ready", "video.replace_failed", "video.replaced", "video.resolution_ready", "video.upload_completed"}
 	s.until("all events to arrive", 2*time.Minute, func() bool {
 		return len(r.about(u.ID)) >= len(want) && len(r.about(refused.ID)) >= 1
 	})
@@ -169,7 +172,7 @@ func checkHookStates(t *testing.T, r *hookReceiver) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	states := map[string]string{"video.deleted": "ready", "video.ready": "ready", "video.upload_completed": "processing", "video.failed": "fail"}
+	states := map[string]string{"video.deleted": "ready", "video.ready": "ready", "video.replaced": "ready", "video.replace_failed": "ready", "video.upload_completed": "processing", "video.failed": "fail"}
 	for _, e := range r.events {
 		if expired := e.Type == "video.deleted" && e.Data.Status == "pending_upload"; expired != (e.Data.Reason == "expired") {
 			t.Errorf("%s of a video that is %s has the reason %q", e.Type, e.Data.Status, e.Data.Reason)
@@ -227,7 +230,7 @@ func checkHookLog(t *testing.T, s *server, h hook) {
 		r := s.call("GET", "/api/webhook/"+h.ID+"/deliveries?status=delivered&limit=100", nil)
 		return decode[struct{ Deliveries []hookDelivery }](t, r, 200).Deliveries
 	}
-	s.until("all deliveries to be in the log", time.Minute, func() bool { return len(read()) == 8 })
+	s.until("all deliveries to be in the log", time.Minute, func() bool { return len(read()) == 10 })
 	retried := slices.ContainsFunc(read(), func(d hookDelivery) bool {
 		return len(d.Attempts) > 1 && *d.Attempts[0].Status == 503 && d.Attempts[0].Error != nil
 	})
@@ -243,7 +246,7 @@ func checkHookLog(t *testing.T, s *server, h hook) {
 	}
 	s.until("the test to be delivered", time.Minute, func() bool {
 		all := read()
-		return len(all) == 9 && all[0].Type == "webhook.test"
+		return len(all) == 11 && all[0].Type == "webhook.test"
 	})
 	if metrics := string(s.get(s.url + "/metrics").body); !strings.Contains(metrics, `spool_webhook_deliveries_total{outcome="delivered"} `) {
 		t.Error("the metrics do not count deliveries")

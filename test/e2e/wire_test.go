@@ -71,6 +71,12 @@ type watch struct {
 	Playable        bool                  `json:"playable"`
 	Failure         *failure              `json:"failure"`
 	Warnings        []failure             `json:"warnings"`
+	Replacement     *replacement          `json:"replacement"`
+}
+
+type replacement struct {
+	Status  string   `json:"status"`
+	Failure *failure `json:"failure"`
 }
 
 type resolution struct {

@@ -1,6 +1,6 @@
 import { type Call, type Connection, Http, randomKey, segment } from "./http.js";
 import type {
-  Caption, Chapter, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewShare, NewVideo, Original, Pictures, Report, ResolutionName, Share, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
+  Caption, Chapter, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewFile, NewShare, NewVideo, Original, Pictures, Report, ResolutionName, Share, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
   VideoPatch, VideoState,
 } from "./types.js";
 import { type UploadOptions, uploadFile } from "./upload.js";
@@ -181,6 +181,17 @@ export class Spool {
 
   deleteShare(id: string, shareId: string, call: Call = {}): Promise<void> {
     return this.#video("DELETE", id, `/share/${segment(shareId)}`, call);
+  }
+
+  /** Has a video wait for another file, which upload() sends. The video keeps its ID and its URLs. */
+  replace(id: string, file: NewFile, options: Call & { idempotencyKey?: string } = {}): Promise<Upload> {
+    const { idempotencyKey = randomKey(), ...call } = options;
+    return this.#video("POST", id, "/replace", { ...call, json: file, headers: { "Idempotency-Key": idempotencyKey } });
+  }
+
+  /** Gives up to replace the file of a video. */
+  giveUpReplace(id: string, call: Call = {}): Promise<void> {
+    return this.#video("DELETE", id, "/replace", call);
   }
 
   /** Tries again to fetch the file of a video that was created with sourceUrl. */

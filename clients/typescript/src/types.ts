@@ -33,6 +33,29 @@ interface Extras {
   chapters?: Chapter[];
   /** The chapters as WebVTT. */
   chaptersUrl?: string;
+  /** The file that will replace this one, or that failed to. */
+  replacement?: Replacement;
+}
+
+/** A file on its way to a video, whose file it will replace. */
+export interface Replacement {
+  status: VideoStatus;
+  progress: number;
+  failure?: Failure;
+}
+
+/** The file that replaces the file of a video. What is not said stays as it was. */
+export interface NewFile {
+  filename?: string;
+  resolutions?: ResolutionName[];
+  /** Spool fetches the file from here; there is nothing to upload then. */
+  sourceUrl?: string;
+  thumbnailTimestampsSeconds?: number[];
+  codecs?: ("h264" | "av1" | "hevc")[];
+  upscale?: boolean;
+  maxDurationSeconds?: number;
+  /** The part of the file to make; absent: all of it. */
+  trim?: { startSeconds?: number; endSeconds?: number };
 }
 
 /** A video to create. */
@@ -40,7 +63,7 @@ export type NewVideo = Schemas["NewVideo"] & {
   title?: string;
   /** Spool fetches the file from here; there is nothing to upload then. */
   sourceUrl?: string;
-  codecs?: ("h264" | "av1")[];
+  codecs?: ("h264" | "av1" | "hevc")[];
   /** A longer video fails before anything is made of it. */
   maxDurationSeconds?: number;
   /** When the video is deleted, such as 2030-05-01T12:00:00Z. */
@@ -211,7 +234,7 @@ export interface Token {
 
 export type WebhookEventType =
   | "video.upload_completed" | "video.playable" | "video.resolution_ready" | "video.ready"
-  | "video.failed" | "video.expiring" | "video.deleted" | "webhook.test";
+  | "video.failed" | "video.expiring" | "video.deleted" | "video.replaced" | "video.replace_failed" | "webhook.test";
 
 /** The body of a webhook. */
 export interface WebhookEvent {

@@ -77,6 +77,20 @@ having("post", "/api/video/{id}/original", "the uploaded file can be downloaded"
   assert.equal(sha256, createHash("sha256").update(whole).digest("hex"));
 });
 
+having("post", "/api/video/{id}/replace", "the file of a video is replaced", async () => {
+  const video = await spool.create(draft);
+  await spool.upload(video, await openFile(await server.clip("old.mp4")));
+  await spool.waitUntilReady(video.id);
+  await spool.replace(video.id, { filename: "given-up.mp4" });
+  assert.equal((await spool.get(video.id)).replacement.status, "pending_upload");
+  await spool.giveUpReplace(video.id);
+  const target = await spool.replace(video.id, { filename: "new.mp4" });
+  assert.equal(target.id, video.id);
+  await spool.upload(target, await openFile(await server.clip("new.mp4")));
+  while ((await spool.get(video.id)).replacement) await new Promise((done) => setTimeout(done, 100));
+  assert.equal((await spool.get(video.id)).filename, "new.mp4");
+});
+
 having("put", "/api/video/{id}/captions/{language}", "captions are added and removed", async () => {
   const { id } = await spool.create(draft);
   const added = await spool.putCaptions(id, "en", "WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n", { label: "English", kind: "captions" });

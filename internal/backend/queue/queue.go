@@ -80,6 +80,7 @@ const (
 	HEVC       Kind = "hevc"       // as AV1
 	HEVCJoin   Kind = "hevcjoin"   // as AV1Join
 	Measure    Kind = "measure"    // compare the rendition files of a ready video with their source
+	Replace    Kind = "replace"    // have a ready file replace the file of another video
 	Purge      Kind = "purge"      // remove the leftovers of a finished or deleted video
 
 	Deliver  Kind = "deliver"  // send an event to a webhook

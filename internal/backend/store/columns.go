@@ -30,6 +30,9 @@ func videoFields(v *video.Video) []field {
 	return []field{
 		{"id", &v.ID},
 		{"objects_in", optionalText[video.Folder]{&v.ObjectsIn}},
+		{"before_in", optionalText[video.Folder]{&v.BeforeIn}},
+		{"before_until", timestamp{&v.BeforeUntil}},
+		{"replaces", optionalText[video.ID]{&v.Replaces}},
 		{"tenant", &v.Tenant},
 		{"key_id", &v.KeyID},
 		{"filename", &v.Filename},

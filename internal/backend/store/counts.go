@@ -34,9 +34,9 @@ func (t *Tx) measure(ctx context.Context, id video.ID) error {
 // counts are what videos count for.
 type counts struct{ videos, bytes, inWork int64 }
 
-// countColumns are what one video counts for.
+// countColumns are what one video counts for. A file that will replace another one is no video more.
 const countColumns = `
-	CASE WHEN deleted_at IS NULL AND (status <> 'fail' OR completed_at IS NOT NULL) THEN 1 ELSE 0 END AS videos,
+	CASE WHEN deleted_at IS NULL AND replaces IS NULL AND (status <> 'fail' OR completed_at IS NOT NULL) THEN 1 ELSE 0 END AS videos,
 	CASE WHEN deleted_at IS NULL THEN coalesce(source_size, 0) ELSE 0 END AS bytes,
 	CASE WHEN deleted_at IS NULL AND status = 'processing' THEN 1 ELSE 0 END AS in_work`
 

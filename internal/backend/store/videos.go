@@ -173,7 +173,8 @@ func (s *Store) VideoOf(ctx context.Context, id video.ResolutionID) (video.ID, e
 func (q Queries) OwnerOf(ctx context.Context, in video.Folder) (video.ID, error) {
 	var id video.ID
 	err := q.db.QueryRowContext(ctx, `
-		SELECT id FROM video WHERE objects_in = $1 UNION ALL SELECT id FROM video WHERE id = $1 AND objects_in IS NULL`, in).Scan(&id)
+		SELECT id FROM video WHERE objects_in = $1 UNION ALL SELECT id FROM video WHERE before_in = $1
+		 UNION ALL SELECT id FROM video WHERE id = $1 AND objects_in IS NULL`, in).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", video.VideoNotFound()
 	}

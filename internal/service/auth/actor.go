@@ -74,7 +74,7 @@ func OwnVideo(ctx context.Context, db *store.Store, by Actor, s Scope, id video.
 	if err != nil {
 		return video.Video{}, err
 	}
-	if !by.owns(v) {
+	if !by.owns(v) || v.Replaces != "" { // a file on its way to another video is found under the ID of that one
 		return video.Video{}, video.VideoNotFound()
 	}
 	return v, nil

@@ -32,6 +32,12 @@ func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base
 	if err := by.Require(auth.Write); err != nil {
 		return Upload{}, err
 	}
+	return c.create(ctx, by, d, d, nil, base)
+}
+
+// create makes a video that a request asks for by the draft asked. d has what it left out, too. If it will replace the file
+// of another video, that is before.
+func (c *Catalog) create(ctx context.Context, by auth.Actor, asked, d video.Draft, before *video.Video, base string) (Upload, error) {
 	if faults := slices.Concat(d.Check(), c.refusedCodecs(d.Codecs), video.CheckExpiry(d.ExpiresAt, c.now())); faults != nil {
 		return Upload{}, video.InvalidFields(faults...)
 	}
@@ -52,18 +58,20 @@ func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base
 	if err != nil {
 		return Upload{}, err
 	}
-	if v.Watermark, err = c.watermarks.For(ctx, by.Tenant, d.Watermark); err != nil {
+	if before != nil {
+		v.Watermark = before.Watermark
+	} else if v.Watermark, err = c.watermarks.For(ctx, by.Tenant, d.Watermark); err != nil {
 		return Upload{}, err
 	}
 	if v.Imported {
-		stored, err := c.insert(ctx, v, d)
+		stored, err := c.insert(ctx, v, asked)
 		return Upload{Video: stored, Repeated: stored.ID != v.ID}, err
 	}
 	address, err := c.uploads.URL(ctx, v, base)
 	if err != nil {
 		return Upload{}, err
 	}
-	stored, err := c.insert(ctx, v, d)
+	stored, err := c.insert(ctx, v, asked)
 	if err != nil {
 		return Upload{}, err
 	}

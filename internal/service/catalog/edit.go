@@ -88,7 +88,7 @@ func (c *Catalog) edit(ctx context.Context, tx *store.Tx, tenant video.Tenant, i
 	if err != nil {
 		return err
 	}
-	if v.Tenant != tenant {
+	if v.Tenant != tenant || v.Replaces != "" {
 		return video.VideoNotFound()
 	}
 	e, err := how(v)

@@ -94,6 +94,11 @@ func (c *Catalog) recorded(ctx context.Context, tenant video.Tenant, d video.Dra
 // has reached a limit. It is checked after the video was
 // counted: from then on no other transaction can use up the same last place.
 func (c *Catalog) insertVideo(ctx context.Context, tx *store.Tx, v video.Video, source *string) error {
+	if v.Replaces != "" {
+		if err := c.beginReplace(ctx, tx, v); err != nil {
+			return err
+		}
+	}
 	if err := Insert(ctx, tx, v); err != nil {
 		return err
 	}

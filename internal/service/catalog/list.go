@@ -85,7 +85,7 @@ func (s *statement) add(text string, args ...any) {
 
 // stretch adds to a statement which part of the list it reads: limit videos after a cursor.
 func stretch(to *statement, tenant video.Tenant, f video.Filter, after video.Cursor, limit int) {
-	to.add(` WHERE tenant = ? AND deleted_at IS NULL`, tenant)
+	to.add(` WHERE tenant = ? AND deleted_at IS NULL AND id NOT IN (SELECT id FROM video WHERE tenant = ? AND replaces IS NOT NULL)`, tenant, tenant)
 	to.addPlace(f, after)
 	if f.Status != "" && f.Order.By == video.ByCreation { // which has an index for it
 		to.add(` AND status = ?`, f.Status)

@@ -137,7 +137,7 @@ func (c *Catalog) Shared(ctx context.Context, id video.ID, share string, expires
 // findVisible returns a video of any tenant that is not marked deleted.
 func (c *Catalog) findVisible(ctx context.Context, id video.ID) (video.Video, error) {
 	v, err := c.store.Video(ctx, id)
-	if err == nil && !v.DeletedAt.IsZero() {
+	if err == nil && (!v.DeletedAt.IsZero() || v.Replaces != "") {
 		return video.Video{}, video.VideoNotFound()
 	}
 	return v, err

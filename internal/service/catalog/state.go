@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -17,6 +18,8 @@ type State struct {
 	Progress    float64           // 0 to 1
 	Resolutions []ResolutionState // in the order asked for
 	Settled     bool              // see video.Settled
+
+	Replacement *Replacement // the file that will replace this one; nil: no file will
 
 	// Ahead is how many of the tenant's videos are processed first, while none of this one's work is done. It is nil
 	// otherwise, and if there are more than maxAhead.
@@ -65,7 +68,7 @@ func (c *Catalog) States(ctx context.Context, ids []video.ID) (map[video.ID]Stat
 	for i, v := range videos {
 		all[i] = c.newState(v, steps[v.ID])
 	}
-	if err := c.addPlaces(ctx, all); err != nil {
+	if err := errors.Join(c.addPlaces(ctx, all), c.addReplacements(ctx, all)); err != nil {
 		return nil, err
 	}
 	states := make(map[video.ID]State, len(videos))
@@ -110,7 +113,7 @@ func (c *Catalog) statesOf(ctx context.Context, videos []video.Video) ([]State, 
 	for i, v := range videos {
 		states[i] = c.newState(v, steps[v.ID])
 	}
-	return states, c.addPlaces(ctx, states)
+	return states, errors.Join(c.addPlaces(ctx, states), c.addReplacements(ctx, states))
 }
 
 // addPlaces sets Ahead of the videos that wait.

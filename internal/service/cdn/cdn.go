@@ -28,6 +28,7 @@ const (
 	VideoDeleted      Reason = "video_deleted"
 	VideoPrivate      Reason = "video_private"    // it was public
 	VideoRestricted   Reason = "video_restricted" // to some sites; its files are still there
+	FileReplaced      Reason = "file_replaced"    // other files have the same addresses
 	ResolutionDeleted Reason = "resolution_deleted"
 	CaptionsRemoved   Reason = "captions_removed" // deleted, or replaced: then the new ones have another name
 	PosterChanged     Reason = "poster_changed"   // another picture has the same address
@@ -43,7 +44,7 @@ type Recorder struct {
 // NewRecorder returns a Recorder, whose purges are tasks of q.
 func NewRecorder(q queue.Queue, now func() time.Time) *Recorder { return &Recorder{q, now} }
 
-// Video records that a video is deleted, or becomes private. Call it before its row changes.
+// Video records that a video is deleted, becomes private, or that its file is replaced. Call it before its row changes.
 func (r *Recorder) Video(ctx context.Context, tx *store.Tx, why Reason, id video.ID) error {
 	if r == nil {
 		return nil

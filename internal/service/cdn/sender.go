@@ -47,7 +47,7 @@ const (
 	// the same name may have been made again.
 	presentPause = time.Second
 	maxPresent   = 10 * time.Minute
-	// restrictedPause is how long after a video was restricted a process may not know it, and send files for the CDN to
+	// restrictedPause is how long after a video was restricted or replaced a process may not know it, and send files for the CDN to
 	// keep: more than what package playback remembers a video for.
 	restrictedPause = 5 * time.Second
 )
@@ -114,7 +114,7 @@ func (s *Sender) isEarly(ctx context.Context, p purge, age time.Duration) bool {
 	switch p.reason {
 	case PosterChanged: // nothing of it goes
 		return false
-	case VideoRestricted:
+	case VideoRestricted, FileReplaced:
 		return age < restrictedPause
 	}
 	there, err := s.anyLeft(ctx, p)

@@ -20,6 +20,9 @@ const (
 	VideoDeleted     Point = "video-deleted"     // marked deleted, its objects still there
 	ObjectsRemoved   Point = "objects-removed"   // objects are gone, the row is still there
 	ResolutionGone   Point = "resolution-gone"   // the row is gone, objects perhaps not
+	ReplacePrepared  Point = "replace-prepared"  // a new file is ready, the video has the old one
+	ReplaceWritten   Point = "replace-written"   // the rows are changed, the transaction not yet committed
+	Replaced         Point = "replaced"          // the video has the new file, the old objects are still there
 
 	VisibilityRecorded Point = "visibility-recorded" // what isPublic shall be is recorded, no file has moved
 	VisibilityOpened   Point = "visibility-opened"   // the row says public, the files are still private
@@ -38,7 +41,8 @@ const (
 // All lists every point of a server.
 var All = []Point{UploadStored, SourcePinned, UploadAccepted, PartStored, RenditionStaged, RenditionLinked,
 	ThumbnailsStaged, FilesStaged, VariantStored, VariantStaged, VariantLinked, VideoDeleted, ObjectsRemoved, ResolutionGone,
-	VisibilityRecorded, VisibilityOpened, VisibilityCopied, VisibilityMoved}
+	VisibilityRecorded, VisibilityOpened, VisibilityCopied, VisibilityMoved,
+	ReplacePrepared, ReplaceWritten, Replaced}
 
 // Hook is called at each point that the process reaches. A nil Hook does nothing.
 type Hook func(Point)

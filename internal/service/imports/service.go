@@ -131,6 +131,11 @@ func (s *Service) enqueue(ctx context.Context, tx *store.Tx, v video.Video) erro
 // Retry has a file that could not be fetched tried again. An import that goes on anyway is left alone.
 func (s *Service) Retry(ctx context.Context, by auth.Actor, id video.ID) error {
 	v, err := auth.VisibleVideo(ctx, s.store, by, auth.Write, id)
+	if err == nil {
+		if hidden, found, failed := s.store.ReplacementOf(ctx, id); found || failed != nil {
+			v, err = hidden, failed
+		}
+	}
 	switch {
 	case err != nil:
 		return err
@@ -143,7 +148,7 @@ func (s *Service) Retry(ctx context.Context, by auth.Actor, id video.ID) error {
 	}
 	now := s.now()
 	return s.store.InTx(ctx, func(tx *store.Tx) error {
-		restarted, err := restart(ctx, tx, id)
+		restarted, err := restart(ctx, tx, v.ID)
 		if err != nil || !restarted {
 			return err
 		}

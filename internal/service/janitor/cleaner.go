@@ -137,7 +137,7 @@ func (c *Cleaner) foldersOf(ctx context.Context, id video.ID) ([]video.Folder, e
 		return nil, err
 	}
 	var all []video.Folder
-	for _, in := range []video.Folder{video.Folder(id), v.ObjectsIn} {
+	for _, in := range []video.Folder{video.Folder(id), v.ObjectsIn, v.BeforeIn} {
 		if in == "" {
 			continue
 		}
@@ -163,6 +163,9 @@ func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (
 		return 0, nil
 	}
 	if !o.exists { // it never comes back
+		if held, err := c.removalsHeld(ctx); err != nil || held { // it may be of a file that a backup saw and that was replaced
+			return 0, err
+		}
 		if err := pipeline.Remove(ctx, c.blobs, keys); err != nil {
 			return 0, err
 		}
@@ -191,6 +194,39 @@ func (c *Cleaner) removeUnneeded(ctx context.Context, o owner, keys ...string) (
 		return nil
 	})
 	return removed, err
+}
+
+// removalsHeld reports whether a backup runs.
+func (c *Cleaner) removalsHeld(ctx context.Context) (held bool, err error) {
+	err = c.store.InTx(ctx, func(tx *store.Tx) error {
+		held, err = pipeline.RemovalsHeld(ctx, tx)
+		return err
+	})
+	return held, err
+}
+
+// RemoveReplaced removes the objects of files that were replaced a while ago.
+func (c *Cleaner) RemoveReplaced(ctx context.Context) error {
+	old, err := c.store.SelectVideos(ctx, `WHERE before_in IS NOT NULL AND before_until < $1 AND deleted_at IS NULL`, store.Millis(c.now()))
+	for _, v := range old {
+		err = errors.Join(err, c.removeReplaced(ctx, v))
+	}
+	return err
+}
+
+// removeReplaced forgets where the file before lies when nothing is left there. While a backup runs, that stays.
+func (c *Cleaner) removeReplaced(ctx context.Context, v video.Video) error {
+	if err := c.cleanFolder(ctx, v.BeforeIn); err != nil {
+		return err
+	}
+	return c.store.WithVideoLock(ctx, v.ID, func(tx *store.Tx) error {
+		held, err := pipeline.RemovalsHeld(ctx, tx)
+		if err != nil || held {
+			return err
+		}
+		_, err = tx.Exec(ctx, "forget the file before", `UPDATE video SET before_in = NULL, before_until = NULL WHERE id = $1 AND before_in = $2`, v.ID, v.BeforeIn)
+		return err
+	})
 }
 
 // ExpireUploads fails the videos whose upload was not completed in time, and removes what was uploaded.

@@ -88,7 +88,8 @@ func (d *Deleter) markDeleted(ctx context.Context, id video.ID) error {
 	return d.mark(ctx, id, func(*store.Tx) (bool, error) { return true, nil }, "")
 }
 
-// mark marks a video deleted for a reason, unless the condition is false once the video is locked.
+// mark marks a video deleted for a reason, with the file on its way to it, unless the condition is false once the video
+// is locked.
 func (d *Deleter) mark(ctx context.Context, id video.ID, condition func(*store.Tx) (bool, error), why video.DeletionReason) error {
 	return d.cleaner.store.InTx(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, id); err != nil {
@@ -97,24 +98,66 @@ func (d *Deleter) mark(ctx context.Context, id video.ID, condition func(*store.T
 		if yes, err := condition(tx); err != nil || !yes {
 			return err
 		}
-		if err := d.purges.Video(ctx, tx, cdn.VideoDeleted, id); err != nil {
+		hidden, found, err := tx.ReplacementOf(ctx, id)
+		if err == nil && found {
+			err = d.markLocked(ctx, tx, hidden.ID, "")
+		}
+		if err != nil {
 			return err
 		}
-		if err := tx.MarkDeletedFor(ctx, id, d.cleaner.now(), why); err != nil {
-			return err
-		}
-		if err := catalog.RemoveLabels(ctx, tx, id); err != nil {
-			return err
-		}
-		if err := imports.Forget(ctx, tx, id); err != nil {
-			return err
-		}
-		if err := d.leases.Interrupt(ctx, tx, id); err != nil {
-			return err
-		}
-		return d.passes.Cancel(ctx, tx, id, pipeline.AfterDeletion)
+		return d.markLocked(ctx, tx, id, why)
 	})
 }
+
+func (d *Deleter) markLocked(ctx context.Context, tx *store.Tx, id video.ID, why video.DeletionReason) error {
+	if err := tx.Lock(ctx, id); err != nil {
+		return err
+	}
+	if err := d.purges.Video(ctx, tx, cdn.VideoDeleted, id); err != nil {
+		return err
+	}
+	if err := tx.MarkDeletedFor(ctx, id, d.cleaner.now(), why); err != nil {
+		return err
+	}
+	if err := catalog.RemoveLabels(ctx, tx, id); err != nil {
+		return err
+	}
+	if err := imports.Forget(ctx, tx, id); err != nil {
+		return err
+	}
+	if err := d.leases.Interrupt(ctx, tx, id); err != nil {
+		return err
+	}
+	return d.passes.Cancel(ctx, tx, id, pipeline.AfterDeletion)
+}
+
+// GiveUpReplace gives up to replace the file of a video, which stays as it is.
+func (d *Deleter) GiveUpReplace(ctx context.Context, by auth.Actor, id video.ID) error {
+	if _, err := auth.VisibleVideo(ctx, d.cleaner.store, by, auth.Write, id); err != nil {
+		return err
+	}
+	var hidden video.Video
+	err := d.cleaner.store.InTx(ctx, func(tx *store.Tx) (err error) {
+		if err := tx.Lock(ctx, id); err != nil {
+			return err
+		}
+		var found bool
+		hidden, found, err = tx.ReplacementOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return errNotReplaced
+		}
+		return d.markLocked(ctx, tx, hidden.ID, "")
+	})
+	if err != nil {
+		return err
+	}
+	return d.removeSoon(ctx, func(ctx context.Context) error { return d.cleaner.removeVideo(ctx, hidden.ID) })
+}
+
+var errNotReplaced = &video.Error{Kind: video.NotFound, Code: "replacement_not_found", Msg: "The file of this video is not being replaced."}
 
 // DeleteResolution does for one resolution what DeleteVideo does for a video: its row is removed and
 // the removal of its files enqueued in one transaction, then the files are removed.

@@ -11,6 +11,7 @@ import (
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/replace"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/visibility"
@@ -38,7 +39,8 @@ type Maintenance struct {
 	Passes  *pipeline.Passes
 	Catalog *catalog.Catalog
 	Cleaner *Cleaner
-	Deleter *Deleter     // of videos that expire; nil in a worker, which may not see all tables
+	Deleter *Deleter // of videos that expire; nil in a worker, which may not see all tables
+	Replace *replace.Service
 	Hold    func() error // holds disk space for deletions on a full disk
 	Log     *slog.Logger
 
@@ -97,6 +99,12 @@ func (m *Maintenance) runLocalJobs(ctx context.Context) {
 		m.Log.WarnContext(ctx, "could not remove videos whose upload failed", "err", err)
 	} else if n > 0 {
 		m.Log.InfoContext(ctx, "videos removed whose upload failed long ago", "videos", n)
+	}
+	if err := m.Replace.Resume(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not replace the files of videos", "err", err)
+	}
+	if err := m.Cleaner.RemoveReplaced(ctx); err != nil {
+		m.Log.WarnContext(ctx, "could not remove files that were replaced", "err", err)
 	}
 	if err := m.Cleaner.FinishDeletions(ctx); err != nil {
 		m.Log.WarnContext(ctx, "could not finish interrupted deletions", "err", err)

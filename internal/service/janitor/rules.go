@@ -41,11 +41,7 @@ type database interface {
 
 func loadOwner(ctx context.Context, db database, in video.Folder) (owner, error) {
 	o := owner{folder: in}
-	id, err := db.OwnerOf(ctx, in)
-	var v video.Video
-	if err == nil {
-		v, err = db.Video(ctx, id)
-	}
+	id, v, err := ownerOf(ctx, db, in)
 	if err != nil {
 		if video.KindOf(err) == video.NotFound {
 			err = nil
@@ -56,6 +52,21 @@ func loadOwner(ctx context.Context, db database, in video.Folder) (owner, error)
 	steps, err := db.Steps(ctx, id)
 	o.needs = pipeline.Keeps(steps)
 	return o, err
+}
+
+// ownerOf returns the video that a folder belongs to. When a file is replaced, the folder gets another owner, and the row of
+// the one before goes: so a row that is missing says nothing before the folder has no owner either.
+func ownerOf(ctx context.Context, db database, in video.Folder) (video.ID, video.Video, error) {
+	for {
+		id, err := db.OwnerOf(ctx, in)
+		if err != nil {
+			return "", video.Video{}, err
+		}
+		v, err := db.Video(ctx, id)
+		if video.KindOf(err) != video.NotFound {
+			return id, v, err
+		}
+	}
 }
 
 // copyGrace is the age at which a copy of a source that no video has recorded is removed.
@@ -80,8 +91,11 @@ func (r rules) isNeeded(o owner, key string) bool {
 	if !o.exists {
 		return false
 	}
-	area, _, rest, _ := objects.Parse(key)
+	area, in, rest, _ := objects.Parse(key)
 	v := o.video
+	if in != v.Folder() { // of the file before
+		return in == v.BeforeIn && r.now().Before(v.BeforeUntil) && isPlayed(v, area)
+	}
 	working := v.Status == video.Processing || o.needs.Work
 	open := v.CompletedAt.IsZero() && r.now().Before(v.UploadExpiresAt.Add(r.config.AbandonedAfter))
 	switch area {
@@ -95,7 +109,12 @@ func (r rules) isNeeded(o owner, key string) bool {
 		return working || o.needs.Staged && objects.IsStagedFile(key) || o.needs.Variants && objects.IsVariantWork(key)
 	}
 	file, ok := objects.ParseFile(rest)
-	return ok && file.Kept(v) && (objects.PlaybackArea(v) == area || v.Moving != "")
+	return ok && file.Kept(v) && isPlayed(v, area)
+}
+
+// isPlayed reports whether files of a video that people play may lie in an area.
+func isPlayed(v video.Video, area objects.Area) bool {
+	return objects.PlaybackArea(v) == area || v.Moving != "" && (area == objects.Public || area == objects.Private)
 }
 
 // waitsForQuota reports whether a resolution was not made because a limit of the tenant was used up. Its

@@ -179,6 +179,11 @@ var kinds = []Kind{
 		Enabled: func(c Config) bool { return c.MeasureQuality },
 		Stage:   After, KeepsSource: true,
 	},
+	{ // has a hidden video that is ready replace the file of another one; nothing else follows on it
+		Name: queue.Replace, Priority: always(assemblePriority),
+		Numbers: func(v video.Video) (int, int) { return 0, countIf(v.Replaces != "") },
+		Stage:   After, KeepsSource: true,
+	},
 	{ // removes what a finished or deleted video does not need any more
 		Name: queue.Purge, Priority: always(purgePriority),
 		Stage: Purge,

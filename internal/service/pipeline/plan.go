@@ -77,7 +77,12 @@ func (t *Tasks) countLength(ctx context.Context, tx *store.Tx, tenant video.Tena
 // expand turns the plan of a video into its steps and the tasks that can start at once, either
 // for the pass or, with after, for the work that follows it.
 func expand(c Config, v video.Video, after bool) (steps []store.Step, tasks []queue.Task) {
-	return expandKinds(v, func(k Kind) bool { return (k.Stage == After) == after && (k.Enabled == nil || k.Enabled(c)) })
+	return expandKinds(v, func(k Kind) bool {
+		if after && v.Replaces != "" {
+			return k.Name == queue.Replace
+		}
+		return (k.Stage == After) == after && (k.Enabled == nil || k.Enabled(c))
+	})
 }
 
 func expandKinds(v video.Video, wanted func(Kind) bool) (steps []store.Step, tasks []queue.Task) {

@@ -44,6 +44,9 @@ func (p *Passes) addResolution(ctx context.Context, tx *store.Tx, id video.ID, n
 	if _, has := v.Resolution(name); has {
 		return nil // another request was faster
 	}
+	if err := tx.CheckNotReplaced(ctx, id); err != nil {
+		return err
+	}
 	if err := p.checkSourceLocked(ctx, tx, v); err != nil {
 		return err
 	}
@@ -97,6 +100,9 @@ func (p *Passes) retryResolution(ctx context.Context, tx *store.Tx, vid video.ID
 	r := v.Resolutions[i]
 	if !retryable(r) {
 		return nil
+	}
+	if err := tx.CheckNotReplaced(ctx, v.ID); err != nil {
+		return err
 	}
 	if v.CompletedAt.IsZero() {
 		return &video.Error{Kind: video.Conflict, Code: "upload_failed",

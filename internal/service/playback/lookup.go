@@ -40,17 +40,22 @@ type known struct {
 	restricted bool // to sites, and perhaps to requests that name none
 	sites      []video.Site
 	noOrigin   bool
-
+	// before is where the file lies that was replaced, for those who were watching it, until a time.
+	before video.Folder
+	until  time.Time
 	readAt time.Time
 }
 
 // folderOf returns where a file of a video lies. The names of the files of a stream say of which version they are.
-func (k known) folderOf(id video.ID, file string) (video.Folder, error) {
-	f, ok := stream.Parse(file)
-	if ok && f.Track != "" && f.Version != objects.VersionOf(id, k.folder) {
-		return "", noSuchFile()
+func (k known) folderOf(id video.ID, file string, now time.Time) (in video.Folder, ok bool) {
+	f, isStream := stream.Parse(file)
+	switch {
+	case !isStream || f.Track == "" || f.Version == objects.VersionOf(id, k.folder):
+		return k.folder, true
+	case k.before != "" && f.Version == objects.VersionOf(id, k.before) && now.Before(k.until):
+		return k.before, true
 	}
-	return k.folder, nil
+	return "", false
 }
 
 // lookup returns what is known of a video. It may be lookupAge old, and older while the database does not answer. A
@@ -84,9 +89,10 @@ func readKnown(ctx context.Context, q store.Queries, id video.ID) (known, error)
 	defer cancel()
 	var v video.Video
 	var origins sql.NullString
+	var until sql.NullInt64
 	err := q.QueryRow(ctx, `
-		SELECT COALESCE(objects_in, id), is_public, allowed_origins, allow_no_origin
-		  FROM video WHERE id = $1 AND deleted_at IS NULL`, id).Scan(&v.ObjectsIn, &v.IsPublic, &origins, &v.AllowNoOrigin)
+		SELECT COALESCE(objects_in, id), is_public, allowed_origins, allow_no_origin, COALESCE(before_in, ''), before_until
+		  FROM video WHERE id = $1 AND deleted_at IS NULL AND replaces IS NULL`, id).Scan(&v.ObjectsIn, &v.IsPublic, &origins, &v.AllowNoOrigin, &v.BeforeIn, &until)
 	if errors.Is(err, sql.ErrNoRows) {
 		return known{}, noSuchFile()
 	}
@@ -96,5 +102,6 @@ func readKnown(ctx context.Context, q store.Queries, id video.ID) (known, error)
 	if err != nil {
 		return known{}, store.Wrap("look up a video", err)
 	}
-	return known{folder: v.ObjectsIn, public: v.IsPublic, restricted: v.Restricted(), sites: v.Sites(), noOrigin: v.AllowNoOrigin}, nil
+	return known{folder: v.ObjectsIn, public: v.IsPublic, restricted: v.Restricted(), sites: v.Sites(), noOrigin: v.AllowNoOrigin,
+		before: v.BeforeIn, until: store.FromMillis(until)}, nil
 }

@@ -91,8 +91,19 @@ func (p *Player) check(ctx context.Context, a Access, file string) (at place, k 
 	if at.area, page, err = p.signedArea(ctx, a, file); err != nil {
 		return at, k, page, err
 	}
-	if k, err = p.lookup(ctx, a.Video); err == nil {
-		at.folder, err = k.folderOf(a.Video, file)
+	if k, err = p.lookup(ctx, a.Video); err != nil {
+		return at, k, page, err
+	}
+	var ok bool
+	if at.folder, ok = k.folderOf(a.Video, file, p.now()); ok {
+		return at, k, page, nil
+	}
+	p.Forget(a.Video) // another process may have replaced the file a moment ago
+	if k, err = p.lookup(ctx, a.Video); err != nil {
+		return at, k, page, err
+	}
+	if at.folder, ok = k.folderOf(a.Video, file, p.now()); !ok {
+		err = noSuchFile()
 	}
 	return at, k, page, err
 }

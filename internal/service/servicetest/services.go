@@ -26,6 +26,7 @@ import (
 	"github.com/spool-video/spool/internal/service/pictures"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/playback"
+	"github.com/spool-video/spool/internal/service/replace"
 	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -97,6 +98,7 @@ type Services struct {
 	Tokens     *auth.Tokens
 	Marker     *janitor.Marker
 	Clock      *clock.Clock
+	Replace    *replace.Service
 	Purges     *cdn.Recorder // nil: there is no CDN
 }
 
@@ -154,6 +156,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 		Space: func(context.Context) error { return s.Reserve.Check(0) }, Purges: purges, Changed: s.Player.Forget,
 	})
 	s.Shares = share.New(p.Store, s.Signing, s.Catalog, now)
+	s.Replace = replace.New(p.Store, p.Blobs, s.Passes, purges, now, p.Log, s.Player.Forget, p.Hook)
 	s.Captions = captions.New(p.Store, p.Blobs, purges, func() error { return s.Reserve.Check(captions.MaxSize) })
 	s.Visibility = visibility.New(p.Store, p.Blobs, purges, now, p.Hook)
 	s.Pictures, err = pictures.New(pictures.Parts{

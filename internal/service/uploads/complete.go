@@ -19,7 +19,7 @@ import (
 
 // Complete verifies the uploaded file and starts its first pass. Calling it again changes nothing.
 func (s *Service) Complete(ctx context.Context, by auth.Actor, id video.ID) (video.Video, error) {
-	v, err := auth.VisibleVideo(ctx, s.store, by, auth.Write, id)
+	v, err := s.awaiting(ctx, by, id)
 	if err != nil || !v.CompletedAt.IsZero() {
 		return v, err
 	}
@@ -37,8 +37,22 @@ func (s *Service) Complete(ctx context.Context, by auth.Actor, id video.ID) (vid
 	case accepted:
 		return processing(v), nil
 	default: // another call was faster; what it did stands
-		return auth.VisibleVideo(ctx, s.store, by, auth.Write, id)
+		return s.awaiting(ctx, by, id)
 	}
+}
+
+// awaiting returns the video that the upload for an ID belongs to: the one that will replace the file of the video with
+// this ID, if there is one, or that video.
+func (s *Service) awaiting(ctx context.Context, by auth.Actor, id video.ID) (video.Video, error) {
+	v, err := auth.VisibleVideo(ctx, s.store, by, auth.Write, id)
+	if err != nil {
+		return v, err
+	}
+	hidden, found, err := s.store.ReplacementOf(ctx, id)
+	if found {
+		v = hidden
+	}
+	return v, err
 }
 
 // CompleteFetched does the same for a file that was fetched. finish is called in the transaction that accepts

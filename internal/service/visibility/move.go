@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -34,7 +33,7 @@ type move struct {
 	*Service
 	id       video.ID
 	to       video.Visibility
-	folder   video.Folder
+	folders  []video.Folder
 	from     objects.Area
 	target   objects.Area
 	prepared map[string]*preparedCopy // by the key of the original
@@ -47,7 +46,7 @@ type preparedCopy struct {
 }
 
 func newMove(s *Service, v video.Video, to video.Visibility) *move {
-	m := &move{Service: s, id: v.ID, to: to, folder: v.Folder(), from: objects.Private, target: objects.Public, prepared: map[string]*preparedCopy{}}
+	m := &move{Service: s, id: v.ID, to: to, folders: v.Folders(), from: objects.Private, target: objects.Public, prepared: map[string]*preparedCopy{}}
 	if to == video.Private {
 		m.from, m.target = m.target, m.from
 	}
@@ -88,7 +87,7 @@ func (m *move) prepare(ctx context.Context) error {
 		if info.Size <= copyUnderLock && !m.store.SingleWriter() {
 			continue
 		}
-		p, err := m.blobs.Prepare(ctx, info.Key, m.targetOf(info.Key))
+		p, err := m.blobs.Prepare(ctx, info.Key, objects.Counterpart(info.Key))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -152,7 +151,7 @@ func (m *move) moveBatch(ctx context.Context) (done bool, err error) {
 		if err != nil || v.Moving != m.to { // another process has finished
 			return err
 		}
-		m.folder = v.Folder()
+		m.folders = v.Folders()
 		var left []blob.Info
 		err = tx.KeepAliveWhile(ctx, func(ctx context.Context) (err error) {
 			if left, err = m.list(ctx, m.from); err != nil || len(left) == 0 {
@@ -189,8 +188,8 @@ func (m *move) moveFiles(ctx context.Context, v video.Video, files []blob.Info) 
 	keys := make([]string, len(files))
 	for i, info := range files {
 		keys[i] = info.Key
-		_, _, name, _ := objects.Parse(info.Key)
-		if f, ok := objects.ParseFile(name); ok && f.Kept(v) && !there[m.targetOf(info.Key)] {
+		_, in, name, _ := objects.Parse(info.Key)
+		if f, ok := objects.ParseFile(name); ok && (f.Kept(v) || in != v.Folder()) && !there[objects.Counterpart(info.Key)] {
 			prepared := m.take(info)
 			copying.Go(func() error { return m.copy(ctx, info, prepared) })
 		}
@@ -216,7 +215,7 @@ func (m *move) copy(ctx context.Context, info blob.Info, prepared blob.Prepared)
 	if prepared != nil {
 		_, err = prepared.Publish(ctx)
 	} else {
-		_, err = m.blobs.Copy(ctx, info.Key, m.targetOf(info.Key), info.ETag)
+		_, err = m.blobs.Copy(ctx, info.Key, objects.Counterpart(info.Key), info.ETag)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -253,16 +252,13 @@ func (m *move) clearTarget(ctx context.Context, tx *store.Tx) error {
 // list lists the files of the video in an area.
 func (m *move) list(ctx context.Context, area objects.Area) ([]blob.Info, error) {
 	var all []blob.Info
-	for info, err := range m.blobs.List(ctx, area.Prefix(m.folder)) {
-		if err != nil {
-			return nil, blob.ServiceError("list files", err)
+	for _, in := range m.folders {
+		for info, err := range m.blobs.List(ctx, area.Prefix(in)) {
+			if err != nil {
+				return nil, blob.ServiceError("list files", err)
+			}
+			all = append(all, info)
 		}
-		all = append(all, info)
 	}
 	return all, nil
-}
-
-// targetOf returns the key that a file will have.
-func (m *move) targetOf(key string) string {
-	return m.target.Prefix(m.folder) + strings.TrimPrefix(key, m.from.Prefix(m.folder))
 }

@@ -91,6 +91,9 @@ func (s *Service) record(ctx context.Context, id video.ID, public bool) (settled
 		if settled = v.IsPublic == public; settled {
 			return nil
 		}
+		if err := checkNotReplaced(ctx, tx, id); err != nil {
+			return err
+		}
 		m := newMove(s, v, visibilityOf(public))
 		if err := m.clearTarget(ctx, tx); err != nil {
 			return err
@@ -98,6 +101,16 @@ func (s *Service) record(ctx context.Context, id video.ID, public bool) (settled
 		return setVisibility(ctx, tx, id, v.IsPublic, m.to, s.now())
 	})
 	return settled, err
+}
+
+// checkNotReplaced returns an error while a file is on its way that will replace the one of the video, also if it has failed
+// and may be tried again: it was made for everybody, or for few.
+func checkNotReplaced(ctx context.Context, tx *store.Tx, id video.ID) error {
+	_, found, err := tx.ReplacementOf(ctx, id)
+	if err == nil && found {
+		err = video.ReplaceOpen()
+	}
+	return err
 }
 
 func visibilityOf(public bool) video.Visibility {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -29,6 +31,7 @@ type eventRow struct {
 type snapshot struct {
 	Video      video.Video
 	Steps      []store.Step         `json:",omitempty"` // added up, while it is processing; see store.StepTotals
+	Replaces   *catalog.Replacement `json:",omitempty"` // the file on its way to it
 	Resolution video.Name           `json:",omitempty"` // the one that the event is about
 	Reason     video.DeletionReason `json:",omitempty"`
 	Webhook    string               `json:",omitempty"` // the one that is tested; there is no video then
@@ -57,6 +60,10 @@ func (r recorder) recordEvents(ctx context.Context, tx *store.Tx, all []store.Ev
 
 // recordEventsOf writes the events of one video, if any webhook wants them.
 func (r recorder) recordEventsOf(ctx context.Context, tx *store.Tx, id video.ID, events []store.Event, at time.Time) error {
+	id, events, err := aboutReplaced(ctx, tx, id, events)
+	if err != nil || len(events) == 0 {
+		return err
+	}
 	hooks, err := webhooksFor(ctx, tx.Queries, id)
 	if err != nil || len(hooks) == 0 {
 		return err
@@ -76,6 +83,21 @@ func (r recorder) recordEventsOf(ctx context.Context, tx *store.Tx, id video.ID,
 		}
 	}
 	return nil
+}
+
+// aboutReplaced turns the events of a hidden video into events of the video whose file it will replace: others are only told
+// that it failed.
+func aboutReplaced(ctx context.Context, tx *store.Tx, id video.ID, events []store.Event) (video.ID, []store.Event, error) {
+	var of video.ID
+	err := tx.QueryRow(ctx, `SELECT COALESCE(replaces, '') FROM video WHERE id = $1`, id).Scan(&of)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && of == "" {
+		return id, events, nil
+	}
+	failed := slices.ContainsFunc(events, func(e store.Event) bool { return e.Type == video.EventFailed })
+	if err != nil || !failed {
+		return of, nil, store.Wrap("find the video whose file is replaced", err)
+	}
+	return of, []store.Event{{Type: video.EventReplaceFailed, Video: of}}, nil
 }
 
 // webhooksFor returns the enabled webhooks of the tenant that a video belongs to. It
@@ -103,6 +125,9 @@ func snapshotOf(ctx context.Context, tx *store.Tx, id video.ID) (snapshot, error
 	}
 	s := snapshot{Video: v}
 	s.Video.Source, s.Video.Plan = video.Source{}, nil
+	if s.Replaces, err = catalog.ReplacementOf(ctx, tx.Queries, id); err != nil {
+		return s, err
+	}
 	if v.Plan != nil && v.Status == video.Processing {
 		s.Video.Plan = withoutDetails(v.Plan)
 		steps, err := tx.StepTotals(ctx, []video.ID{id}, pipeline.PerRendition())

@@ -119,9 +119,11 @@ func (s *Service) bodyOf(e eventRow) ([]byte, error) {
 	if e.Damaged != nil {
 		return nil, e.Damaged
 	}
+	state := catalog.StateOf(e.Snapshot.Video, e.Snapshot.Steps, e.CreatedAt)
+	state.Replacement = e.Snapshot.Replaces
 	body, err := s.body(Event{
 		ID: e.ID, Type: e.Type, At: e.CreatedAt, Resolution: e.Snapshot.Resolution, Reason: e.Snapshot.Reason, Webhook: e.Snapshot.Webhook,
-		State: catalog.StateOf(e.Snapshot.Video, e.Snapshot.Steps, e.CreatedAt),
+		State: state,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write event %s: %w", e.ID, err)

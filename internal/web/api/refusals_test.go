@@ -63,6 +63,16 @@ var bodyOperations = []bodyOperation{
 		}},
 	}},
 	{"completeUpload", "POST", "/api/video/{id}/complete-upload", []field{{"checksum", `"md5"`, nil}}},
+	{"replaceVideo", "POST", "/api/video/{id}/replace", []field{
+		{"filename", `"b.mp4"`, nil},
+		{"resolutions", `["144p"]`, []string{`["8k",1,"x",null]`}},
+		{"thumbnailTimestampsSeconds", `[0]`, []string{`[-1]`}},
+		{"sourceUrl", `null`, []string{`"https://127.0.0.1/a.mp4"`}},
+		{"codecs", `["h264"]`, []string{`["vp9",1]`}},
+		{"upscale", `true`, []string{`"true"`}},
+		{"maxDurationSeconds", `60`, []string{`0`}},
+		{"trim", `{"startSeconds":1}`, []string{`{"startSeconds":2,"endSeconds":1}`}},
+	}},
 	{"createToken", "POST", "/api/video/{id}/token", []field{{"expiresIn", `60`, []string{`86400`, `86401`, `"60"`}}}},
 	{"createShare", "POST", "/api/video/{id}/share", []field{
 		{"label", `"Press"`, []string{`"a\\u0000b"`}},
@@ -352,26 +362,27 @@ func TestRefusedPaths(t *testing.T) {
 // refusable makes what the operations are for, and returns the ids.
 func (r *rig) refusable() map[string]string {
 	r.T.Helper()
-	id := string(r.Create(video.Draft{}).Video.ID)
+	id, ready := string(r.Create(video.Draft{}).Video.ID), string(r.Ready(servicetest.Plan("720p", "240p")).ID)
 	w := r.send(httptest.NewRequest("POST", "/api/webhook", strings.NewReader(`{"url":"https://1.1.1.1/"}`)))
 	var hook struct{ ID string }
 	r.Must(json.Unmarshal(w.Body.Bytes(), &hook))
 	return map[string]string{
-		"completeUpload": id, "createToken": id, "putPoster": id, "editVideo": id, "putChapters": id, "addResolution": string(r.Ready(servicetest.Plan("720p", "240p")).ID), "updateWebhook": hook.ID, "reportDelivery": testID,
+		"completeUpload": id, "createToken": id, "putPoster": id, "editVideo": id, "putChapters": id, "addResolution": ready, "updateWebhook": hook.ID, "replaceVideo": ready, "reportDelivery": testID,
 	}
 }
 
 // undo takes back what was made, where the next request would be refused because of it.
 func (r *rig) undo(operation string, w *httptest.ResponseRecorder) {
 	r.T.Helper()
-	path := map[string]string{"createKey": "/api/key/", "createWebhook": "/api/webhook/"}[operation]
+	path := map[string]string{"createKey": "/api/key/%s", "createWebhook": "/api/webhook/%s", "replaceVideo": "/api/video/%s/replace"}[operation]
 	if path == "" || w.Code != http.StatusCreated {
 		return
 	}
 	var made struct{ ID string }
 	r.Must(json.Unmarshal(w.Body.Bytes(), &made))
-	if w := r.send(httptest.NewRequest("DELETE", path+made.ID, nil)); w.Code != http.StatusOK {
-		r.T.Fatalf("DELETE %s%s is answered %d %s", path, made.ID, w.Code, w.Body)
+	path = fmt.Sprintf(path, made.ID)
+	if w := r.send(httptest.NewRequest("DELETE", path, nil)); w.Code != http.StatusOK {
+		r.T.Fatalf("DELETE %s is answered %d %s", path, w.Code, w.Body)
 	}
 }
 

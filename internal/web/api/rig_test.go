@@ -269,6 +269,8 @@ var everyOperation = []struct {
 	{"events", "GET", "/api/video/{public}/events", "", "/api/video/{id}/events", 200},
 	{"complete", "POST", "/api/video/{pending}/complete-upload", "", "/api/video/{id}/complete-upload", 201},
 	{"import", "POST", "/api/video/{imported}/import", "", "/api/video/{id}/import", 200},
+	{"replace", "POST", "/api/video/{public}/replace", `{"filename":"b.mp4"}`, "/api/video/{id}/replace", 201},
+	{"give up replace", "DELETE", "/api/video/{public}/replace", "", "/api/video/{id}/replace", 200},
 	{"public", "GET", "/api/video/{public}/public", "", "/api/video/{id}/public", 200},
 	{"private", "GET", "/api/video/{private}/private/60", "", "/api/video/{id}/private/{expirationSeconds}", 200},
 	{"report", "GET", "/api/video/{public}/report", "", "/api/video/{id}/report", 200},

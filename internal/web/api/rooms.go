@@ -56,6 +56,7 @@ func (a *API) groups() []group {
 		tokenRoutes{s.Tokens},
 		newReportRoutes(s.Catalog),
 		resolutionRoutes{s.Catalog, s.Deleter},
+		replaceRoutes{s.Catalog, s.Deleter},
 		captionRoutes{s.Captions, s.Catalog},
 		watermarkRoutes{s.Watermarks, s.Pictures},
 		originalRoutes{s.Player},

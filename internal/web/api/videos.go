@@ -185,7 +185,7 @@ func (v videoRoutes) complete(ctx context.Context, c *call, _ *completion) (*com
 	if err != nil {
 		return nil, err
 	}
-	return &completedUpload{ID: done.ID, IsPublic: done.IsPublic, Resolutions: viewStatuses(done.Resolutions)}, nil
+	return &completedUpload{ID: c.id, IsPublic: done.IsPublic, Resolutions: viewStatuses(done.Resolutions)}, nil
 }
 
 func (v videoRoutes) retryImport(ctx context.Context, c *call) (*videoStateView, error) {

@@ -63,16 +63,17 @@ func viewVideoBasics[R any](v video.Video) VideoBasics[R] {
 
 // VideoDetails are the last members of all views of a video.
 type VideoDetails struct {
-	CreatedAt       time.Time       `json:"createdAt"`
-	DurationSeconds float64         `json:"durationSeconds,omitempty" doc:"Known once the file has been inspected."`
-	SizeBytes       int64           `json:"sizeBytes" doc:"Of all files: what was uploaded, as usage counts it, the resolutions in all codecs, and captions and pictures without thumbnails. It grows while the files are made."`
-	Progress        float64         `json:"progress" minimum:"0" maximum:"1"`
-	ImportProgress  *float64        `json:"importProgress,omitempty" minimum:"0" maximum:"1" doc:"How much of the file was fetched from sourceUrl; absent for other videos. 0 while the server does not say how large it is."`
-	VideosAhead     *int            `json:"videosAhead,omitempty" minimum:"0" doc:"While the video is processing and none of the work is done: how many of your other videos were completed earlier and are processed first. Absent otherwise, and if there are more than 1,000."`
-	Playable        bool            `json:"playable" doc:"hlsUrl and dashUrl play from the beginning now. A long video is playable long before it is ready."`
-	Watermark       *watermarkPlace `json:"watermark,omitempty" doc:"What is laid over the pictures of the video."`
-	Failure         *failure        `json:"failure,omitempty" doc:"Why status is fail."`
-	Warnings        []failure       `json:"warnings,omitempty" nullable:"false" doc:"Problems of a file that was converted nevertheless, such as that it is truncated."`
+	CreatedAt       time.Time        `json:"createdAt"`
+	DurationSeconds float64          `json:"durationSeconds,omitempty" doc:"Known once the file has been inspected."`
+	SizeBytes       int64            `json:"sizeBytes" doc:"Of all files: what was uploaded, as usage counts it, the resolutions in all codecs, and captions and pictures without thumbnails. It grows while the files are made."`
+	Progress        float64          `json:"progress" minimum:"0" maximum:"1"`
+	ImportProgress  *float64         `json:"importProgress,omitempty" minimum:"0" maximum:"1" doc:"How much of the file was fetched from sourceUrl; absent for other videos. 0 while the server does not say how large it is."`
+	VideosAhead     *int             `json:"videosAhead,omitempty" minimum:"0" doc:"While the video is processing and none of the work is done: how many of your other videos were completed earlier and are processed first. Absent otherwise, and if there are more than 1,000."`
+	Playable        bool             `json:"playable" doc:"hlsUrl and dashUrl play from the beginning now. A long video is playable long before it is ready."`
+	Watermark       *watermarkPlace  `json:"watermark,omitempty" doc:"What is laid over the pictures of the video."`
+	Failure         *failure         `json:"failure,omitempty" doc:"Why status is fail."`
+	Replacement     *replacementView `json:"replacement,omitempty" doc:"The file that will replace this one, or that failed to; see replaceVideo. Absent otherwise."`
+	Warnings        []failure        `json:"warnings,omitempty" nullable:"false" doc:"Problems of a file that was converted nevertheless, such as that it is truncated."`
 }
 
 type resolutionView struct {
@@ -133,7 +134,7 @@ func viewVideoDetails(s catalog.State) VideoDetails {
 	v := s.Video
 	out := VideoDetails{
 		CreatedAt: v.CreatedAt.UTC(), DurationSeconds: v.Duration.Seconds(), SizeBytes: v.SizeBytes,
-		Progress: s.Progress, VideosAhead: s.Ahead, Playable: v.Playable(), Failure: viewFailure(v.Failure), Warnings: viewWarnings(v.Warnings),
+		Progress: s.Progress, VideosAhead: s.Ahead, Playable: v.Playable(), Failure: viewFailure(v.Failure), Replacement: viewReplacement(s.Replacement), Warnings: viewWarnings(v.Warnings),
 	}
 	if v.Watermark != nil {
 		out.Watermark = new(viewPlace(*v.Watermark))

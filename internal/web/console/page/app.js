@@ -36,7 +36,7 @@ function showOutdated(error, seconds) {
 
 function makeHome() {
   const library = new Library({ onError: showOutdated, go, upload: () => home.form.open() });
-  const dock = new Dock(() => library.refresh());
+  const dock = new Dock((replaces) => { library.refresh(); if (replaces && page?.id === replaces) page.follow(); });
   dockPlace.replaceChildren(dock.node);
   if (may("write")) dock.showInterrupted();
   return { library, dock, form: may("write") ? new UploadForm(dock, () => { location.hash = "#/"; library.refresh(); }) : null, address: "#/", scroll: 0 };
@@ -129,7 +129,7 @@ function show(to, VideoPage) {
   home.shown = false;
   home.dock.fold();
   page = to.page === "settings" ? new SettingsPage(() => forget.click()) : to.page === "system" ? new SystemPage(showOutdated) : new VideoPage(to.id, {
-    tab: to.tab, known: home.library.known(to.id), upload: home.form && (() => home.form.open()), showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
+    tab: to.tab, known: home.library.known(to.id), upload: home.form && (() => home.form.open()), replaceFile: (file) => home.dock.add(file, { filename: file.name }, null, to.id), showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
   });
   view.replaceChildren(page.node);
   scrollTo(0, 0);

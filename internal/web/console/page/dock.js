@@ -5,7 +5,7 @@ import { announce, button, el, icon, problemBox, setText } from "./dom.js";
 import { bytes, elapsed, percent, plural } from "./format.js";
 import { may, whoAmI } from "./key.js";
 import { dropUpload, holdUpload, interruptedUploads, printOf, saveUpload } from "./saved.js";
-import { Transfer } from "./transfer.js";
+import { Transfer, leftover } from "./transfer.js";
 
 const atOnce = 2; // files
 
@@ -55,12 +55,13 @@ export class Dock {
     this.#show();
   }
 
-  // add sends a file. saved is the interrupted upload that it continues, or null.
-  add(file, draft, saved = null) {
+  // add sends a file: of a new video or, with an id, one that replaces the file of that. saved is the interrupted upload
+  // that it continues, or null.
+  add(file, draft, saved = null, replaces = "") {
     if (!this.busy) this.#began = Date.now();
     const owner = whoAmI().id;
     const item = new Item(file, {
-      changed: this.#changed,
+      changed: () => this.#changed(replaces),
       progress: () => this.#show(),
       again: () => this.#enqueue(item),
       cancel: () => this.#cancel(item),
@@ -68,7 +69,7 @@ export class Dock {
     });
     item.owner = owner;
     item.print = printOf(file);
-    item.transfer = new Transfer(file, draft, item, saved);
+    item.transfer = new Transfer(file, draft, item, saved, replaces);
     this.#list.querySelector(`[data-print="${CSS.escape(item.print)}"]`)?.remove();
     this.#items.add(item);
     this.#list.append(item.node);
@@ -281,7 +282,7 @@ class Interrupted {
 
   async #discard() {
     try {
-      if (this.#upload.id) await request("DELETE", `video/${this.#upload.id}`);
+      if (this.#upload.id) await request("DELETE", leftover(this.#upload));
     } catch (error) {
       if (error.status !== 404 && error.status !== 403) return this.#problem.replaceChildren(problemBox(error));
     }

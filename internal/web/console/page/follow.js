@@ -7,7 +7,10 @@ import { Poller, interval } from "./poller.js";
 
 const variantInterval = 5000; // milliseconds between polls while other codecs are being made
 
-const isPending = (video) => ["pending_upload", "processing"].includes(video.status);
+const open = ["pending_upload", "processing"];
+
+// isPending reports whether the video, or the file that will replace its own, is still being made.
+const isPending = ({ status, replacement }) => open.includes(status) || Boolean(replacement) && replacement.status !== "fail";
 
 // awaitsVariants reports whether a ready resolution is still being made in another codec. No event tells of that.
 const awaitsVariants = (video) => Object.values(video.resolutions).some((r) => r.status === "ready" && r.variants?.some((v) => v.status === "processing"));

@@ -15,6 +15,7 @@ import { Links } from "./links.js";
 import { Original } from "./original.js";
 import { Facts, Making, Removal } from "./overview.js";
 import { Poster } from "./poster.js";
+import { Replace } from "./replace.js";
 import { Report } from "./report.js";
 import { Addresses, WatchLink } from "./share.js";
 import { Sound } from "./sound.js";
@@ -24,7 +25,7 @@ const rooms = [
   ["Share", WatchLink, Links, Addresses, Access],
   ["Text", Captions, Chapters],
   ["Sound", Sound],
-  ["Files", Resolutions, Stills, Original],
+  ["Files", Replace, Resolutions, Stills, Original],
   ["Report", Report],
 ];
 

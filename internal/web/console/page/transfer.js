@@ -23,6 +23,7 @@ export class Transfer {
   #file;
   #draft;
   #observer;
+  #replaces; // the video whose file it replaces; "": it makes one
   #idempotencyKey; // the same for all attempts, so that a retry creates no second video
   #id;
   #controller = null;
@@ -31,10 +32,11 @@ export class Transfer {
 
   // draft is the body of the create request. saved is what was saved of an upload of the
   // same file, or null: repeating its create request returns the same video.
-  constructor(file, draft, observer, saved) {
+  constructor(file, draft, observer, saved, replaces = "") {
     this.#file = file;
     this.#draft = draft;
     this.#observer = observer;
+    this.#replaces = saved?.replaces ?? replaces;
     this.#idempotencyKey = saved?.idempotencyKey ?? newIdempotencyKey();
     this.#id = saved?.id ?? "";
   }
@@ -72,7 +74,7 @@ export class Transfer {
   async #create(signal) {
     this.#observer.status("Preparing");
     this.#save();
-    const upload = await this.#request("POST", "video", { body: this.#draft, headers: { "Idempotency-Key": this.#idempotencyKey } }, signal);
+    const upload = await this.#request("POST", this.#replaces ? `video/${this.#replaces}/replace` : "video", { body: this.#draft, headers: { "Idempotency-Key": this.#idempotencyKey } }, signal);
     this.#id = upload.id;
     this.#save();
     this.#observer.created();
@@ -81,7 +83,7 @@ export class Transfer {
 
   #save() {
     this.#savedAt = Date.now();
-    this.#observer.save({ draft: this.#draft, idempotencyKey: this.#idempotencyKey, id: this.#id });
+    this.#observer.save({ draft: this.#draft, idempotencyKey: this.#idempotencyKey, id: this.#id, replaces: this.#replaces });
   }
 
   #complete() {
@@ -118,21 +120,30 @@ export class Transfer {
   // is deleted, if the key may do that.
   async #refuse(error) {
     this.#observer.forget();
-    if (this.#id) await request("DELETE", `video/${this.#id}`).catch(() => {});
+    if (this.#id) await this.#undo().catch(() => {});
     error.message = error.message.replace(/ You can upload to the same address.*$/, "");
     this.#observer.failed(error, false);
+  }
+
+  #undo() {
+    return request("DELETE", leftover({ id: this.#id, replaces: this.#replaces }));
   }
 
   // deleteVideo deletes the video of a cancelled upload.
   async #deleteVideo() {
     this.#observer.forget();
     try {
-      if (this.#id) await request("DELETE", `video/${this.#id}`);
+      if (this.#id) await this.#undo();
       this.#observer.cancelled(null);
     } catch (error) {
       this.#observer.cancelled(error.status === 404 ? null : error);
     }
   }
+}
+
+// leftover is what is deleted when an upload is given up: its video, or the file on its way to another.
+export function leftover({ id, replaces }) {
+  return replaces ? `video/${replaces}/replace` : `video/${id}`;
 }
 
 // isRefused reports whether the server does not take this file, however often it is sent.

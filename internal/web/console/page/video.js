@@ -15,10 +15,10 @@ import { Title } from "./title.js";
 const urlLife = 3600; // seconds that addresses of private videos are valid
 
 // parts says what the statuses of a video are: addresses and report are loaded again when one has changed.
-const parts = (video) => [video.status, video.isPublic, ...Object.entries(video.resolutions).map(([name, r]) => [name, r.status, ...(r.variants ?? []).map((v) => v.status)].join(" "))].join();
+const parts = (video) => [video.status, video.isPublic, video.replacement?.status, ...Object.entries(video.resolutions).map(([name, r]) => [name, r.status, ...(r.variants ?? []).map((v) => v.status)].join(" "))].join();
 
 // VideoPage shows one video and follows it. Its panels use what is public here. deleted is called after the user has
-// deleted the video; upload, unless it is null, lets the user choose another file.
+// deleted the video; upload, unless it is null, lets the user choose a file for another video; replaceFile sends one for this.
 export class VideoPage {
   id;
   path; // of the video in the API
@@ -26,6 +26,7 @@ export class VideoPage {
   gone = false; // deleted on this page
   player = new Player(() => this.load());
   upload;
+  replaceFile;
 
   #deleted;
   #follower;
@@ -43,10 +44,11 @@ export class VideoPage {
   #body;
 
   // back is the address of the list that the user came from, and known what it shows of the video, if it does.
-  constructor(id, { tab, known, showOutdated, deleted, back, upload }) {
+  constructor(id, { tab, known, showOutdated, deleted, back, upload, replaceFile }) {
     this.id = id;
     this.path = `video/${encodeURIComponent(id)}`;
     this.upload = upload;
+    this.replaceFile = replaceFile;
     this.#deleted = deleted;
     this.#follower = new Follower(this, showOutdated);
     this.#stage = new Stage(this);
@@ -79,6 +81,13 @@ export class VideoPage {
     this.#title.focus();
   }
 
+  // follow shows what has become of the video elsewhere, and goes on to follow it.
+  async follow() {
+    if (!this.video) return;
+    await this.load().catch(() => {}); // what is shown stays
+    this.#follower.follow();
+  }
+
   stop() {
     this.#follower.stop();
     this.player.stop();
@@ -93,6 +102,7 @@ export class VideoPage {
     this.video = video;
     if (before && before.status !== video.status) announce(`${titleOf(video)} is ${statuses[video.status]}.`);
     if (before && parts(before) !== parts(video)) this.loadReport().catch(() => {}); // the old one is shown until the next change
+    if (before?.replacement && !video.replacement) this.player.stop(); // its file may be another one
     this.player.show(video);
     this.#show();
     return video;

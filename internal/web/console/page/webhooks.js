@@ -5,7 +5,8 @@ import { announce, button, confirmAction, copyText, el, problemBox, setText } fr
 import { ago, dateTime } from "./format.js";
 import { may } from "./key.js";
 
-const types = ["video.upload_completed", "video.playable", "video.resolution_ready", "video.ready", "video.failed", "video.expiring", "video.deleted"];
+const types = ["video.upload_completed", "video.playable", "video.resolution_ready", "video.ready", "video.failed", "video.expiring", "video.deleted",
+  "video.replaced", "video.replace_failed"];
 
 // Webhooks shows the webhooks of the tenant. It is hidden if the server has none of them.
 export class Webhooks {

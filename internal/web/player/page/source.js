@@ -29,6 +29,7 @@ export class Source {
   #retry; // the timer of the next try
   #loading = null; // "hls", "native" or "mp4"
   #recovered = -Infinity;
+  #reloaded = false; // the file was replaced while it played, and is loaded again
   #begun = false; // somebody pressed play
   #onError = () => this.#mediaFailed();
   #onLoaded = () => this.#goToStart();
@@ -140,6 +141,8 @@ export class Source {
     const response = await fetch(this.#options.hls, { cache: "no-cache" });
     if (!response.ok) throw new Error(`the list of renditions answers ${response.status}`);
     const lines = (await response.text()).split(/\r?\n/), had = this.#listed.get(hls);
+    const urls = lines.filter((line) => line && !line.startsWith("#")).map((line) => withoutSignature(new URL(line, response.url).href));
+    if (!had.urls.some((url) => urls.includes(url))) return { more: false, captions: false }; // of another file, which has replaced this one
     const captions = lines.filter((line) => line.startsWith("#EXT-X-MEDIA:") && line.includes("TYPE=SUBTITLES")).map((line) => /,URI="([^"]*)"/.exec(line)?.[1]);
     return { more: lines.filter((line) => line.startsWith("#EXT-X-STREAM-INF:")).length > had.levels, captions: captions.join() !== had.captions };
   }
@@ -174,7 +177,7 @@ export class Source {
       ...more,
     });
     hls.on(Hls.Events.MANIFEST_LOADED, (_, { levels, subtitles }) => {
-      this.#listed.set(hls, { levels: levels.length, captions: (subtitles ?? []).map((track) => track.attrs.URI).join() });
+      this.#listed.set(hls, { levels: levels.length, urls: levels.map((level) => withoutSignature(level.url)), captions: (subtitles ?? []).map((track) => track.attrs.URI).join() });
     });
     return hls;
   }
@@ -225,6 +228,7 @@ export class Source {
     this.#hls = null;
     this.#options.start = this.#media.currentTime || this.#options.start;
     if (status === 403) return this.#options.onProblem(...problems.expired);
+    if (status === 404 && this.#reloadsOnce()) return this.#loadHLS();
     if (this.#options.mp4() && (status === 404 || error.type !== Hls.ErrorTypes.NETWORK_ERROR)) return this.#loadFile();
     if (status === 404) return this.#options.onProblem(...problems.gone);
     this.#options.onProblem(...(error.type === Hls.ErrorTypes.NETWORK_ERROR ? problems.network : problems.undecodable));
@@ -254,6 +258,13 @@ export class Source {
     if (playing) this.#media.play().catch(() => {});
   }
 
+  // reloadsOnce reports true the first time. A file that was replaced long ago is gone, and another one is at its address.
+  #reloadsOnce() {
+    const first = !this.#reloaded;
+    this.#reloaded = true;
+    return first;
+  }
+
   // mediaFailed handles errors of the element itself. hlsFailed handles errors of hls.js.
   async #mediaFailed() {
     if (this.#hls || this.#loading === "closed" || !this.#media.hasAttribute("src")) return;
@@ -261,6 +272,10 @@ export class Source {
     const status = await statusOf(this.#media.src);
     if (status === 403) return this.#options.onProblem(...problems.expired);
     if (status === 404) return this.#options.onProblem(...problems.gone);
+    if (status === 200 && this.#reloadsOnce()) {
+      this.#options.start = this.#media.currentTime || this.#options.start;
+      return this.#setSource(this.#media.src);
+    }
     this.#options.onProblem(...(status === 0 ? problems.network : problems.undecodable));
   }
 

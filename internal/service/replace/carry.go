@@ -1,0 +1,69 @@
+package replace
+
+import (
+	"context"
+	"time"
+
+	"github.com/spool-video/spool/internal/backend/blob"
+	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/video"
+)
+
+// carryTimeout is how long both videos stay locked for a storage that does not answer.
+const carryTimeout = 30 * time.Second
+
+// keepPoster keeps the automatic poster of a hidden video beside the place where the poster of the other one will be, if a
+// client has uploaded that. It is a transaction of its own: if the process dies after the place was taken, the next try
+// must not keep the wrong picture. The other formats of an automatic poster are made later.
+func (s *Service) keepPoster(ctx context.Context, c video.Video) error {
+	v, err := s.store.Video(ctx, c.Replaces)
+	if err != nil || !v.PosterIsUploaded() {
+		return err
+	}
+	return s.store.WithVideoLock(ctx, c.ID, func(tx *store.Tx) error {
+		c, err := tx.Video(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		f, made := c.File(video.PosterFile)
+		if !made || c.PosterIsChosen() {
+			return nil
+		}
+		if err := s.copy(ctx, tx, c, video.PosterFile, c, video.KeptPosterFile); err != nil {
+			return err
+		}
+		c.Files = c.WithoutFile(video.PosterFile)
+		f.Name, f.Kind = video.KeptPosterFile, video.KeptPosterKind
+		return tx.SetFindings(ctx, c.ID, store.Findings{Files: c.WithFiles(f)})
+	})
+}
+
+// carry copies what clients have uploaded beside the file of v to where the objects of the hidden video lie, and returns the
+// list of files of that. Both are locked. If v has lost its poster since keepPoster, the automatic one takes its place again.
+func (s *Service) carry(ctx context.Context, tx *store.Tx, v, c video.Video) ([]video.File, error) {
+	for _, f := range v.UploadedFiles() {
+		if err := s.copy(ctx, tx, v, f.Name, c, f.Name); err != nil {
+			return nil, err
+		}
+	}
+	kept, isKept := c.File(video.KeptPosterFile)
+	if v.PosterIsUploaded() || !isKept {
+		return c.Files, nil
+	}
+	c.Files = c.WithoutFile(kept.Name)
+	kept.Name, kept.Kind = video.PosterFile, video.PosterKind
+	return c.WithFiles(kept), s.copy(ctx, tx, c, video.KeptPosterFile, c, video.PosterFile)
+}
+
+// copy copies a file of a video that tx has locked.
+func (s *Service) copy(ctx context.Context, tx *store.Tx, from video.Video, name string, to video.Video, as string) error {
+	ctx, cancel := context.WithTimeout(ctx, carryTimeout)
+	defer cancel()
+	return tx.KeepAliveWhile(ctx, func(ctx context.Context) error {
+		if _, err := s.blobs.Copy(ctx, objects.Playback(from, name), objects.Playback(to, as), ""); err != nil {
+			return blob.ServiceError("copy a file of a video", err)
+		}
+		return nil
+	})
+}
