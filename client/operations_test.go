@@ -111,7 +111,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestRequestsOfOrganising is TestRequests for tags, expiry, changes of many videos, and new files.
+// TestRequestsOfOrganising is TestRequests for tags, expiry, previews, changes of many videos, and new files.
 func TestRequestsOfOrganising(t *testing.T) {
 	t.Parallel()
 	title := "New"
@@ -146,6 +146,10 @@ func TestRequestsOfOrganising(t *testing.T) {
 			return err
 		},
 		`DELETE /api/watermark/w1 `: func(ctx context.Context, c *Client) error { return c.DeleteWatermark(ctx, "w1") },
+		`GET /api/video/v1/private/60?end=9&start=1.5 `: func(ctx context.Context, c *Client) error {
+			_, err := c.PreviewVideo(ctx, "v1", time.Minute, 1.5, 9)
+			return err
+		},
 		`GET /api/tag?limit=100 `: func(ctx context.Context, c *Client) error {
 			for _, err := range c.Tags(ctx) {
 				return err

@@ -78,6 +78,16 @@ func (c *Client) PrivateVideo(ctx context.Context, id string, life time.Duration
 	return get[Video](ctx, c, path("video", id, "private", wholeSeconds(life)), nil)
 }
 
+// PreviewVideo reads a private video with URLs that are valid for life. Only HLSURL and DASHURL work, and they play the
+// part between two times in seconds; an end of 0 is the end of the video.
+func (c *Client) PreviewVideo(ctx context.Context, id string, life time.Duration, start, end float64) (Video, error) {
+	query := url.Values{"start": {strconv.FormatFloat(start, 'f', -1, 64)}}
+	if end != 0 {
+		query.Set("end", strconv.FormatFloat(end, 'f', -1, 64))
+	}
+	return get[Video](ctx, c, path("video", id, "private", wholeSeconds(life)), query)
+}
+
 // Filter says which videos [Client.Videos] returns. The zero value means all.
 type Filter struct {
 	Status   Status            // only those

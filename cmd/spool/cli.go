@@ -30,6 +30,7 @@ type cli struct {
 	Chapters    clientcmd.Chapters   `cmd:"" help:"Set, print or remove the chapters of a video."`
 	Poster      clientcmd.Poster     `cmd:"" help:"Choose the poster of a video."`
 	Clip        clientcmd.Clip       `cmd:"" help:"Make a video of a part of another one."`
+	Preview     clientcmd.Preview    `cmd:"" help:"Print URLs that play a part of a private video."`
 	Webhooks    clientcmd.Webhooks   `cmd:"" help:"Manage webhooks, or receive their events on this machine."`
 	Keys        keysCommand          `cmd:"" help:"Create, list and revoke API keys."`
 	SigningKeys signingKeysCommand   `cmd:"" help:"List, rotate and revoke the keys that sign upload and playback URLs."`
@@ -55,8 +56,8 @@ const description = `Spool receives video uploads and transcodes them to MP4 fil
 
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
 spool.toml. A flag overrides the environment, the environment overrides the file.
-upload, ls, get, set, watch, rm, captions, chapters, clip, share, original, replace, poster and webhooks speak to the
-server at SPOOL_SERVER (default: http://localhost:8080) with the key in SPOOL_API_KEY.`
+upload, ls, get, set, watch, rm, captions, chapters, clip, preview, share, original, replace, poster and webhooks speak
+to the server at SPOOL_SERVER (default: http://localhost:8080) with the key in SPOOL_API_KEY.`
 
 // newParser builds the parser of the command line. Flags that are not on it come from s.
 // It gives kong no variables: kong expands each of them once for every flag, and two of them

@@ -26,6 +26,15 @@ func TestAFilmIsWatchedWhileItIsEncoded(t *testing.T) {
 	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: names}, clip(t, earlyClip))
 	master := s.waitGrown(u)
 	early := s.watchEarly(master)
+	preview := func(part string) watch {
+		return decode[watch](t, s.call("GET", "/api/video/"+u.ID+"/private/3600?"+part, nil), http.StatusOK)
+	}
+	if text := string(s.fetch(beside(preview("start=5&end=9").HLSURL, "144p.m3u8"))); !strings.Contains(text, "#EXT-X-ENDLIST") || strings.Contains(text, "144p-5.m4s") {
+		t.Errorf("a preview of what is there is\n%s", text)
+	}
+	for _, part := range []string{"start=5", "start=5&end=60"} {
+		s.get(preview(part).HLSURL).problem(t, http.StatusNotFound, "not_ready")
+	}
 
 	s.restart()
 	early.agrees(t, s.moveHLS(master, early))

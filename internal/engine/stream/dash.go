@@ -104,6 +104,7 @@ type segmentTemplate struct {
 	Init        string        `xml:"initialization,attr"`
 	Media       string        `xml:"media,attr"`
 	StartNumber int           `xml:"startNumber,attr"`
+	Offset      int64         `xml:"presentationTimeOffset,attr,omitempty"`
 	Timeline    []timelineRun `xml:"SegmentTimeline>S"`
 }
 
@@ -127,14 +128,14 @@ func DASHManifest(p Presentation) ([]byte, error) {
 			m.Period.Sets = append(m.Period.Sets, adaptationSet{ContentType: "video", MimeType: "video/mp4", Aligned: true, StartWithSAP: 1, Priority: priority(p, t)})
 		}
 		s := t.stats()
-		r := represent(p.Prefix, t, s)
+		r := represent(p, t, s)
 		r.Width, r.Height, r.FrameRate = t.Width, t.Height, s.rate.String()
 		m.Period.Sets[set].Representations = append(m.Period.Sets[set].Representations, r)
 		length = max(length, s.length)
 	}
 	if t := p.Audio; t != nil {
 		s := t.stats()
-		r := represent(p.Prefix, *t, s)
+		r := represent(p, *t, s)
 		r.SamplingRate, r.Channels = t.Timescale, &property{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", strconv.Itoa(t.Channels)}
 		m.Period.Sets = append(m.Period.Sets, adaptationSet{ContentType: "audio", MimeType: "audio/mp4", Aligned: true, StartWithSAP: 1, Representations: []representation{r}})
 		length = max(length, s.length)
@@ -162,8 +163,11 @@ func priority(p Presentation, t Track) int {
 	return 0 // not written
 }
 
-func represent(prefix string, t Track, s stats) representation {
-	template := segmentTemplate{Timescale: t.Timescale, Init: prefix + initFile("$RepresentationID$"), Media: prefix + "$RepresentationID$-$Number$.m4s"}
+func represent(p Presentation, t Track, s stats) representation {
+	template := segmentTemplate{
+		Timescale: t.Timescale, Init: p.Prefix + initFile("$RepresentationID$"), Media: p.Prefix + "$RepresentationID$-$Number$.m4s",
+		StartNumber: t.First, Offset: p.beginMicros() * t.Timescale / 1e6,
+	}
 	for i, g := range t.Segments {
 		length := g.End - g.Start
 		if i > 0 && template.Timeline[len(template.Timeline)-1].Length == length {

@@ -22,27 +22,27 @@ func MasterPlaylist(p Presentation) []byte {
 	groups := ""
 	if p.Audio != nil {
 		fmt.Fprintf(&b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=%q,NAME=%q,DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"%d\",URI=%q\n",
-			AudioTrack, "Sound", p.Audio.Channels, p.Prefix+playlistFile(AudioTrack))
+			AudioTrack, "Sound", p.Audio.Channels, p.Prefix+playlistFile(AudioTrack)+p.Query)
 		sound, soundCodecs = p.Audio.stats(), p.Audio.Codecs
 		groups = fmt.Sprintf(",AUDIO=%q", AudioTrack)
 	}
 	if len(p.Text) > 0 {
-		writeTexts(&b, p.Prefix, p.Text)
+		writeTexts(&b, p)
 		groups += fmt.Sprintf(",SUBTITLES=%q", textGroup)
 	}
 	groups += ",CLOSED-CAPTIONS=NONE"
 	for _, t := range p.Video {
 		m := t.stats()
 		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,%sCODECS=%q,RESOLUTION=%dx%d,FRAME-RATE=%.3f%s\n%s\n",
-			m.peak+sound.peak, m.average+sound.average, score(p, t), codecList(t.Codecs, soundCodecs), t.Width, t.Height, m.rate.float(), groups, p.Prefix+playlistFile(t.Name))
+			m.peak+sound.peak, m.average+sound.average, score(p, t), codecList(t.Codecs, soundCodecs), t.Width, t.Height, m.rate.float(), groups, p.Prefix+playlistFile(t.Name)+p.Query)
 	}
 	if p.Audio != nil {
 		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,%sCODECS=%q%s\n%s\n",
-			sound.peak, sound.average, score(p, *p.Audio), codecList(soundCodecs), groups, p.Prefix+playlistFile(AudioTrack))
+			sound.peak, sound.average, score(p, *p.Audio), codecList(soundCodecs), groups, p.Prefix+playlistFile(AudioTrack)+p.Query)
 	}
 	for _, t := range p.Video {
 		fmt.Fprintf(&b, "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=%d,CODECS=%q,RESOLUTION=%dx%d,URI=%q\n",
-			t.stats().keyPeak, codecList(t.Codecs), t.Width, t.Height, p.Prefix+playlistFile(t.Name+framesSuffix))
+			t.stats().keyPeak, codecList(t.Codecs), t.Width, t.Height, p.Prefix+playlistFile(t.Name+framesSuffix)+p.Query)
 	}
 	return b.Bytes()
 }
@@ -75,7 +75,7 @@ func (t Track) FramesPlaylist(target int, g Growth) MediaPlaylist {
 	p := t.Playlist(target, g)
 	p.FramesOnly = true
 	for i := range p.Entries {
-		p.Entries[i].Name = segmentFile(t.Name+framesSuffix, i)
+		p.Entries[i].Name = segmentFile(t.Name+framesSuffix, t.First+i)
 	}
 	return p
 }
@@ -84,7 +84,7 @@ func (t Track) entries() []Entry {
 	all := make([]Entry, len(t.Segments))
 	for i, g := range t.Segments {
 		// Both ends are rounded, not the length, so that errors never add up.
-		all[i] = Entry{segmentFile(t.Name, i), micros(g.End, t.Timescale) - micros(g.Start, t.Timescale)}
+		all[i] = Entry{segmentFile(t.Name, t.First+i), micros(g.End, t.Timescale) - micros(g.Start, t.Timescale)}
 	}
 	return all
 }

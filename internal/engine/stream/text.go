@@ -63,9 +63,9 @@ func NewTextPlaylist(name string, length int64, target int, growing bool) MediaP
 
 // writeTexts lists texts in a master playlist. None is shown unless a viewer or the
 // settings of the system ask for it.
-func writeTexts(b *bytes.Buffer, prefix string, texts []Text) {
+func writeTexts(b *bytes.Buffer, p Presentation) {
 	taken := map[string]bool{}
-	for _, t := range texts {
+	for _, t := range p.Text {
 		label := quotable(t.Label)
 		if label == "" || taken[label] { // names of a group differ
 			label = strings.TrimSpace(label + " (" + t.Language + ")")
@@ -76,7 +76,7 @@ func writeTexts(b *bytes.Buffer, prefix string, texts []Text) {
 			purpose = `,CHARACTERISTICS="public.accessibility.transcribes-spoken-dialog,public.accessibility.describes-music-and-sound"`
 		}
 		fmt.Fprintf(b, "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"%s\",NAME=\"%s\",LANGUAGE=\"%s\",DEFAULT=NO,AUTOSELECT=YES,FORCED=NO%s,URI=\"%s\"\n",
-			textGroup, label, quotable(t.Language), purpose, prefix+playlistFile(t.Name))
+			textGroup, label, quotable(t.Language), purpose, p.Prefix+playlistFile(t.Name)+p.Query)
 	}
 }
 

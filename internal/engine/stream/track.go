@@ -17,6 +17,7 @@ type Track struct {
 	Width, Height int      // of the video
 	Channels      int      // of the audio
 	Timescale     int64    // ticks a second
+	First         int      // the number of the first segment; 0 unless the track is of a part
 	Segments      []TrackSegment
 }
 
@@ -46,6 +47,7 @@ type Rendition struct {
 // Presentation is what the playlists of a video tell.
 type Presentation struct {
 	Prefix string // of the names of all files
+	Query  string // that the addresses of playlists end with; see Part
 
 	Video []Track // one for each size and codec, in the order in which players should try them
 	Audio *Track  // nil for a silent video
@@ -216,7 +218,7 @@ func (t Track) stats() stats {
 		}
 		size += g.Size
 	}
-	m.length = float64(t.Segments[len(t.Segments)-1].End) / float64(t.Timescale)
+	m.length = float64(t.Segments[len(t.Segments)-1].End-t.begin()) / float64(t.Timescale)
 	m.average = bitsPerSecond(size, m.length)
 	m.rate = newRate(fastest)
 	return m

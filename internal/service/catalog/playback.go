@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/spool-video/spool/internal/engine/stream"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/auth/sign"
 	"github.com/spool-video/spool/internal/service/chapters"
@@ -90,6 +91,19 @@ func (c *Catalog) Private(ctx context.Context, by auth.Actor, id video.ID, ttl t
 	return c.playbackInfo(ctx, v, ttl, base)
 }
 
+// Preview is Private with addresses of which only the streams play, and only a part of the video.
+func (c *Catalog) Preview(ctx context.Context, by auth.Actor, id video.ID, ttl time.Duration, base string, part stream.Part) (PlaybackInfo, error) {
+	info, err := c.Private(ctx, by, id, ttl, base)
+	if err != nil || part.All() {
+		return info, err
+	}
+	if end := info.Video.Duration; end > 0 && part.From >= end {
+		return PlaybackInfo{}, video.InvalidFields(video.Fault{Field: "start", Code: "out_of_range", Message: "must be before the end of the video, which is at " + video.Lasting(end.Seconds())})
+	}
+	info.URLs = playback.PreviewURLs(info.Video, c.base(base), c.keys, c.keys.Expiry(ttl), part)
+	return info, nil
+}
+
 // Watch returns a public video with its permanent addresses, for anybody.
 func (c *Catalog) Watch(ctx context.Context, id video.ID, base string) (PlaybackInfo, error) {
 	v, err := c.findVisible(ctx, id)
@@ -107,6 +121,9 @@ func (c *Catalog) Watch(ctx context.Context, id video.ID, base string) (Playback
 // Embed returns a private video for the holder of a token of its embed address. The other addresses
 // live as long as that one. The error of a bad token is url_expired or url_invalid.
 func (c *Catalog) Embed(ctx context.Context, token string, id video.ID, base string) (PlaybackInfo, error) {
+	if err := playback.RefusePreview(ctx, c.keys, id, token); err != nil {
+		return PlaybackInfo{}, err
+	}
 	if err := c.keys.Verify(ctx, sign.Embed, string(id), token); err != nil {
 		return PlaybackInfo{}, err
 	}

@@ -18,6 +18,8 @@ type place struct {
 	area   objects.Area
 	video  video.ID
 	folder video.Folder
+	part   stream.Part // that may be played
+	bound  bool        // to the part, by a signature
 }
 
 // prefix is what the keys of these files start with.

@@ -69,7 +69,8 @@ func NewPlayer(s *store.Store, blobs blob.Store, keys *auth.SigningKeys, now fun
 // Access is what a playback address gives access to: the files of one video.
 type Access struct {
 	Video video.ID
-	Token string // the signed part of the address of a private video; "" for a public one
+	Token string      // the signed part of the address of a private video; "" for a public one
+	Part  stream.Part // of which playlists are asked for
 
 	Restricted bool  // to some sites: the file is sent from here, and not kept by shared caches; set by Admit
 	checked    place // where the file lies, if Admit has checked the address
@@ -87,8 +88,14 @@ func (p *Player) place(ctx context.Context, a Access, file string) (place, error
 // check checks an address. It returns where its file lies, what is known of the video, and whether the address was signed
 // for a page of this server.
 func (p *Player) check(ctx context.Context, a Access, file string) (at place, k known, page bool, err error) {
-	at.video = a.Video
-	if at.area, page, err = p.signedArea(ctx, a, file); err != nil {
+	at.video, at.part = a.Video, a.Part
+	if part, ok := previewOf(a.Token); ok {
+		at.area, at.part, at.bound = objects.Private, part, true
+		err = p.checkPreview(ctx, a, part, file)
+	} else {
+		at.area, page, err = p.signedArea(ctx, a, file)
+	}
+	if err != nil {
 		return at, k, page, err
 	}
 	if k, err = p.lookup(ctx, a.Video); err != nil {

@@ -22,7 +22,7 @@ type Still struct {
 // OpenStill opens the frame of a resolution that is shown at a time. It reads no more of the rendition file than
 // decoding that frame takes.
 func (p *Player) OpenStill(ctx context.Context, v video.Video, name video.Name, at time.Duration) (*Still, error) {
-	file, track, err := p.openFileTrack(ctx, place{objects.PlaybackArea(v), v.ID, v.Folder()}, string(name))
+	file, track, err := p.openFileTrack(ctx, place{area: objects.PlaybackArea(v), video: v.ID, folder: v.Folder()}, string(name))
 	if err != nil {
 		return nil, err
 	}

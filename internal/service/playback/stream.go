@@ -54,16 +54,22 @@ func (p *Player) findOverview(ctx context.Context, at place, f stream.File) (*do
 	if err != nil {
 		return nil, err
 	}
-	texts, chapters := p.textTracks(ctx, at.video), p.hasChapters(ctx, at)
-	from := []any{at.prefix(), s.version(), texts, chapters}
+	texts, chapters := p.textTracks(ctx, at.video), at.part.All() && p.hasChapters(ctx, at)
+	from := []any{at.prefix(), s.version(), texts, chapters, at.part, at.bound}
 	if f.Kind == stream.Manifest && s.growing != nil {
 		from = append(from, p.now().Unix()) // it tells the time
 	}
 	d := p.document(newDocumentID(f, from...), time.Time{}, func(ctx context.Context) (func() ([]byte, error), error) {
 		present, err := p.readSources(ctx, at, s)
 		return func() ([]byte, error) {
-			show := present()
-			show.Text, show.Chapters, show.Prefix = texts, chapters, at.names()
+			show, err := partOf(present(), at)
+			if err != nil {
+				return nil, err
+			}
+			show.Chapters, show.Prefix = chapters, at.names()
+			if f.Kind == stream.Master || at.part.All() { // for DASH, a text is one file, which shows more than a part
+				show.Text = texts
+			}
 			if f.Kind == stream.Master {
 				return stream.MasterPlaylist(show), nil
 			}
@@ -87,6 +93,9 @@ func (p *Player) openInit(ctx context.Context, at place, f stream.File) (*docume
 
 // findPlaylist finds the playlist of a track. Where its rendition file is listed, the file is not opened.
 func (p *Player) findPlaylist(ctx context.Context, at place, f stream.File) (*document, error) {
+	if !at.part.All() {
+		return p.findPartPlaylist(ctx, at, f)
+	}
 	found, missing := p.listRenditions(ctx, at)
 	if missing != nil && video.KindOf(missing) != video.NotFound {
 		return nil, missing
@@ -203,6 +212,10 @@ func (p *Player) cutSegment(ctx context.Context, at place, f stream.File) (*segm
 			return nil, notReady()
 		}
 		return nil, noSuchFile()
+	}
+	if err := p.checkPart(ctx, at, f, track); err != nil {
+		file.Close()
+		return nil, err
 	}
 	of := file.Info()
 	c, err := p.cutOf(ctx, newCutID(of, f), func() (cut, error) { return cutOut(track, f, of) })

@@ -48,12 +48,16 @@ func (p *Player) findText(ctx context.Context, at place, f stream.File) (*docume
 	if err != nil {
 		return nil, err
 	}
-	d := p.document(newDocumentID(f, info.Key, s.version()), info.Modified, func(ctx context.Context) (func() ([]byte, error), error) {
+	d := p.document(newDocumentID(f, info.Key, s.version(), at.part), info.Modified, func(ctx context.Context) (func() ([]byte, error), error) {
 		present, err := p.readSources(ctx, at, s)
 		return func() ([]byte, error) {
 			show := present()
 			list := stream.NewTextPlaylist(f.Track, show.Micros(), show.Target(), show.Live != nil)
 			list.Prefix = at.names()
+			if !at.part.All() {
+				of, err := partOf(show, at)
+				return list.Part(of).Encode(), err
+			}
 			return list.Encode(), nil
 		}, err
 	})
@@ -66,6 +70,10 @@ func (p *Player) findText(ctx context.Context, at place, f stream.File) (*docume
 func (p *Player) findTextSegment(ctx context.Context, at place, f stream.File, captions blob.Info) (*document, error) {
 	if f.Number >= maxTextSegment {
 		return nil, noSuchFile()
+	}
+	const each = int64(stream.TextLength / time.Second) // the video has segments of its own: one more at each end
+	if n := int64(f.Number); at.bound && !at.part.Shows((n-1)*each, (n+2)*each, 1) {
+		return nil, previewOnly()
 	}
 	read := func(ctx context.Context) (*cachedText, error) {
 		return p.captionsOf(ctx, textVersion{captions.Key, captions.ETag}, func() ([]byte, error) { return p.readText(ctx, captions.Key) })

@@ -1,6 +1,27 @@
 package api
 
-import "github.com/spool-video/spool/internal/video"
+import (
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/spool-video/spool/internal/video"
+)
+
+// partParameters are the query parameters of a preview.
+func partParameters(start, end *string) []parameter {
+	one := func(name, doc string, to *string) parameter {
+		return parameter{name: name, doc: doc, schema: &huma.Schema{Type: huma.TypeNumber, Minimum: new(0.0)}, decode: func(s string) []video.Fault {
+			*to = s
+			if s == "" {
+				return []video.Fault{{Field: name, Code: "out_of_range", Message: "must be a number of seconds, zero or more"}}
+			}
+			return nil
+		}}
+	}
+	return []parameter{
+		one("start", "The second at which a preview begins. Absent: the beginning, if there is an end.", start),
+		one("end", "The second at which a preview ends. Absent: the end, if there is a start.", end),
+	}
+}
 
 // trimBody is the part of a file that a video is made of, in a create request.
 type trimBody struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/janitor"
+	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/visibility"
 	"github.com/spool-video/spool/internal/video"
@@ -54,7 +55,8 @@ func (v videoRoutes) register(t *table) {
 	}, v.public)
 	add(t, operation{
 		id: "getPrivateVideo", route: "GET /api/video/{id}/private/{expirationSeconds}", summary: "Get a private video", tag: "video",
-		scopes: read, status: 200, errors: []int{404}, parameters: []*huma.Param{videoID(), expiration()}, check: checkExpiration,
+		scopes: read, status: 200, errors: []int{404}, parameters: append([]*huma.Param{videoID(), expiration()}, described(partParameters(new(string), new(string)))...), check: checkExpiration,
+		notes: "With start or end, hlsUrl and dashUrl play that part of the video and nothing else, cut at segments. All other URLs of the answer are refused with 403 preview_only.",
 	}, v.private)
 	addWithBody(t, operation{
 		id: "editVideo", route: "PATCH /api/video/{id}", summary: "Change what is said about a video", tag: "video",
@@ -245,7 +247,15 @@ func (v videoRoutes) private(ctx context.Context, c *call) (*videoView, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answerPlayback(v.catalog.Private(ctx, c.actor, c.id, ttl, base))
+	var start, end string
+	if err := c.query(partParameters(&start, &end)); err != nil {
+		return nil, err
+	}
+	part, faults := playback.ParsePart(start, end)
+	if faults != nil {
+		return nil, video.InvalidFields(faults...)
+	}
+	return answerPlayback(v.catalog.Preview(ctx, c.actor, c.id, ttl, base, part))
 }
 
 const maxExpirationSeconds = int(auth.MaxSignedLife / time.Second)

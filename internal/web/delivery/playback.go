@@ -35,14 +35,36 @@ func (d *delivery) playPublic(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, problem.NotFound())
 		return
 	}
-	d.serveFile(w, r, playback.Access{Video: id}, caching{who: "public", validFor: maxCache, purged: d.config.Purged})
+	part, ok := partOf(w, r)
+	if !ok {
+		return
+	}
+	d.serveFile(w, r, playback.Access{Video: id, Part: part}, caching{who: "public", validFor: maxCache, purged: d.config.Purged})
 }
 
 // playSigned answers GET and HEAD of /v/{token}/{id}/{file}.
 func (d *delivery) playSigned(w http.ResponseWriter, r *http.Request) {
 	allowPlayers(w.Header())
 	token := r.PathValue("token")
-	d.serveFile(w, r, playback.Access{Video: SignedID(r), Token: token}, caching{who: "private", validFor: playback.ValidFor(token, d.config.Now())})
+	part, ok := partOf(w, r)
+	if !ok {
+		return
+	}
+	d.serveFile(w, r, playback.Access{Video: SignedID(r), Token: token, Part: part}, caching{who: "private", validFor: playback.ValidFor(token, d.config.Now())})
+}
+
+// partOf returns the part of a video whose playlists a request asks for. It answers a request for one that makes no sense.
+func partOf(w http.ResponseWriter, r *http.Request) (part playback.Part, ok bool) {
+	if r.URL.RawQuery == "" || !playback.IsPlaylist(r.PathValue("file")) {
+		return part, true
+	}
+	query := r.URL.Query()
+	part, faults := playback.ParsePart(query.Get("start"), query.Get("end"))
+	if faults != nil {
+		problem.Write(w, r, video.InvalidFields(faults...))
+		return part, false
+	}
+	return part, true
 }
 
 // isReplaced reports whether a client asks for the rest of a file (If-Range) that is another one now. It has to get all of
