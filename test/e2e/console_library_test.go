@@ -84,6 +84,27 @@ func (c *console) wantSizes() {
 	}
 }
 
+// wantOrganising gives a video a tag and a time of its deletion on its page, and takes both back.
+func (c *console) wantOrganising(u upload) {
+	c.t.Helper()
+	const panel = "[aria-labelledby=organising-title]"
+	c.click(panel+" button", "Edit")
+	c.set("#new-tags", "sea, spring")
+	c.set("#video-expiry", "at")
+	c.set("#video-at", "2130-01-02T12:00")
+	c.look("organising")
+	c.click(panel+" button", "Save")
+	c.waitText(panel+" .tags", "spring")
+	if state := string(c.call("GET", "/api/video/"+u.ID, nil).body); !strings.Contains(state, `"tags":["sea","spring"]`) || !strings.Contains(state, `"expiresAt":"2130-01-0`) {
+		c.t.Errorf("the video is %s, want two tags and an expiry", state)
+	}
+	c.click(panel+" button", "Edit")
+	eval[any](c.tab, `document.querySelectorAll("`+panel+` .chip input").forEach((box) => box.click())`)
+	c.set("#video-expiry", "never")
+	c.click(panel+" button", "Save")
+	c.waitText(panel+" dd", "none")
+}
+
 // wantTags shows the videos with a tag, and changes the tags of both.
 func (c *console) wantTags() {
 	c.t.Helper()
@@ -98,15 +119,17 @@ func (c *console) wantTags() {
 	c.wait("both again", rows(2))
 	eval[any](c.tab, `document.querySelector(".pick input").click()`)
 	c.click(".bulk button", "Select all shown")
-	c.click(".bulk button", "Tags and expiry")
+	c.click(".bulk button", "Change")
 	c.set("#bulk-add", "winter, 2030")
 	c.set("#bulk-expiry", "at")
 	c.set("#bulk-at", "2130-01-02T12:00")
+	c.set("#bulk-access", "public")
 	c.look("tags")
 	c.click("dialog button", "Change 2 videos")
+	c.wait("the change to end", `document.querySelector(".bulk").hidden`)
 	c.wait("the new tags with their counts", `document.querySelector(".tag-list").innerText.replace(/\s+/g, " ") === "2030 2 sea 1 winter 2"`)
-	if list := string(c.call("GET", "/api/video?tag=winter&tag=2030", nil).body); strings.Count(list, `"expiresAt":"2130-01-0`) != 2 {
-		c.t.Errorf("the list is %s, want two videos that expire", list)
+	if list := string(c.call("GET", "/api/video?tag=winter&tag=2030", nil).body); strings.Count(list, `"expiresAt":"2130-01-0`) != 2 || strings.Count(list, `"isPublic":true`) != 2 {
+		c.t.Errorf("the list is %s, want two public videos that expire", list)
 	}
 }
 
@@ -238,7 +261,8 @@ func (c *console) wantEditing() {
 	c.set("#new-title", hostileTitle)
 	c.click(".rename button", "Save")
 	c.waitText("h1", hostileTitle)
-	c.click("button", "Edit")
+	c.wantOrganising(u)
+	c.click("[aria-labelledby=metadata-title] button", "Edit")
 	c.click("button", "Add a field")
 	const last = `[...document.querySelectorAll(".pair-row")].at(-1).querySelector`
 	eval[any](c.tab, last+`(".key").value = "s"`)

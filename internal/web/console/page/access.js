@@ -27,18 +27,18 @@ export class Access {
     el("option", { value: "all" }, "on all sites"), el("option", { value: "some" }, "on these sites only"));
   #list = el("textarea", { id: "sites", rows: 4, spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": "sites-note" });
   #noOrigin = el("input", { type: "checkbox", id: "sites-none" });
-  #some = el("div", {},
+  #some = el("div", { class: "access" },
     el("div", { class: "field" }, el("label", { for: "sites" }, "Sites, one on each line"), this.#list,
       el("p", { class: "fine", id: "sites-note" }, "Such as example.com, *.example.com or app.example.com:8443. No site: only pages of this server.")),
     el("label", { class: "check" }, this.#noOrigin, " Apps and downloads, too: whatever names no site"));
-  #form = el("form", { onsubmit: (event) => { event.preventDefault(); this.#save(); } },
+  #form = el("form", { class: "access", onsubmit: (event) => { event.preventDefault(); this.#save(); } },
     el("div", { class: "field" }, el("label", { for: "sites-mode" }, "It can be played"), this.#sites), this.#some,
     el("p", { class: "actions" }, el("button", { type: "submit" }, "Save sites")));
   #shown = ""; // the rule that the form began with, as JSON
 
   constructor(page) {
     this.#page = page;
-    this.node = el("section", { class: "panel", "aria-labelledby": "access-title" }, el("h2", { id: "access-title" }, "Who may watch"),
+    this.node = el("section", { class: "panel access", "aria-labelledby": "access-title" }, el("h2", { id: "access-title" }, "Who may watch"),
       this.#says, may("write") && el("p", { class: "actions" }, this.#change), may("write") && may("read") && this.#form, this.#problem);
   }
 

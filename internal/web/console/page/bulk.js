@@ -29,7 +29,7 @@ export class BulkBar {
     this.#which.value = "720p";
     this.#buttons = el("span", { class: "actions" },
       button("Select all shown", () => this.#selectAll()),
-      may("write") && may("read") && button("Tags and expiry", () => this.#edit()),
+      may("write") && may("read") && button("Change", () => this.#edit()),
       may("write") && el("span", { class: "joined" }, this.#which, button("Add resolution", () => this.#addResolution())),
       may("delete") && button("Delete selected", () => this.#delete(), { class: "danger" }),
       button("Clear", () => this.clear(), { class: "quiet" }));
@@ -69,12 +69,16 @@ export class BulkBar {
   }
 
   async #edit() {
-    const changed = await editMany(this.#selected.map((card) => card.video), this.#hooks.tags());
-    if (!changed) return;
+    const outcome = await editMany(this.#selected.map((card) => card.video), this.#hooks.tags());
+    if (!outcome) return;
+    const { changed, isPublic } = outcome;
     changed.forEach((video) => this.#hooks.changed(video));
-    announce(`${plural(changed.length, "video")} changed.`);
-    this.clear();
-    this.#hooks.edited();
+    if (changed.length > 0) this.#hooks.edited();
+    if (isPublic === undefined) {
+      announce(`${plural(changed.length, "video")} changed.`);
+      return this.clear();
+    }
+    await this.#forEach("Changing", isPublic ? "made public" : "made private", async ({ id }) => this.#hooks.changed(await request("PATCH", `video/${id}`, { body: { isPublic } })));
   }
 
   async #delete() {

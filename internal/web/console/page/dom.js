@@ -71,7 +71,7 @@ export function problemBox(error, ...actions) {
 export function facts(pairs) {
   const known = pairs.filter(([, value]) => ![null, undefined, "", false].includes(value));
   return el("dl", { class: "facts" }, known.map(([name, value]) =>
-    el("div", {}, el("dt", {}, name), el("dd", {}, String(value)))));
+    el("div", {}, el("dt", {}, name), el("dd", {}, value instanceof Node ? value : String(value)))));
 }
 
 // confirmAction asks the user to confirm what cannot be undone.

@@ -12,6 +12,7 @@ import { ClipForm } from "./clip.js";
 import { Metadata } from "./details.js";
 import { Resolutions, Stills } from "./files.js";
 import { Links } from "./links.js";
+import { Organising } from "./organise.js";
 import { Original } from "./original.js";
 import { Facts, Making, Removal } from "./overview.js";
 import { Poster } from "./poster.js";
@@ -21,7 +22,7 @@ import { Addresses, WatchLink } from "./share.js";
 import { Sound } from "./sound.js";
 
 const rooms = [
-  ["Overview", Making, Facts, ClipForm, Poster, Metadata, Removal],
+  ["Overview", Making, Facts, Organising, ClipForm, Poster, Metadata, Removal],
   ["Share", WatchLink, Links, Addresses, Access],
   ["Text", Captions, Chapters],
   ["Sound", Sound],

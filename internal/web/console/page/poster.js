@@ -7,12 +7,6 @@ import { may } from "./key.js";
 
 const types = "image/jpeg,image/png,image/webp,image/avif";
 
-// film returns the video element of the player on the page, if there is one.
-function film() {
-  const player = document.querySelector("spool-player") ?? document.querySelector(".player video");
-  return player?.media ?? player;
-}
-
 // Poster shows the poster of a video, and takes another one: the frame that the player shows, a picture, or the automatic
 // one again.
 export class Poster {
@@ -20,7 +14,7 @@ export class Poster {
   #video = null;
   #picture = el("img", { class: "poster", alt: "The poster", onerror: () => { this.#picture.hidden = true; }, onload: () => { this.#picture.hidden = false; } });
   #file = el("input", { type: "file", id: "poster-file", accept: types, hidden: true, "aria-label": "A picture for the poster", onchange: () => this.#upload() });
-  #frame = button("Use this frame", () => this.#put({ body: { timeSeconds: film()?.currentTime ?? 0 } }), { id: "poster-frame" });
+  #frame = button("Use this frame", () => this.#put({ body: { timeSeconds: this.#page.player.media?.currentTime ?? 0 } }), { id: "poster-frame" });
   #problem = el("div");
 
   constructor(page) {

@@ -6,6 +6,7 @@ import { bytes, percent, plural, stem } from "./format.js";
 import { AddressFields } from "./importing.js";
 import { whoAmI } from "./key.js";
 import { MetadataEditor } from "./metadata.js";
+import { ExpiryField, never, tagField } from "./organise.js";
 import { TrimFields } from "./parts.js";
 import { resolutions } from "./resolutions.js";
 import { findUpload } from "./saved.js";
@@ -35,6 +36,8 @@ export class UploadForm {
   #hevc = el("input", { type: "checkbox", id: "hevc" });
   #trim = new TrimFields();
   #watermark = new WatermarkChoice();
+  #tags = tagField("upload-tags", "Tags, separated by commas");
+  #expiry = new ExpiryField("upload", never);
   #metadata = new MetadataEditor(null);
   #metadataBox = el("div", {}, this.#metadata.node);
   #problem = el("div");
@@ -70,7 +73,7 @@ export class UploadForm {
         el("label", { class: "chip" }, this.#public, el("span", {}, "Public")))),
       el("details", {}, el("summary", {}, "More options"),
         el("div", { class: "field" }, el("label", { for: "thumbnails" }, "Thumbnails at seconds"), this.#thumbnails),
-        this.#trim.node,
+        this.#trim.node, this.#tags.node, this.#expiry.node,
         el("label", { class: "check" }, this.#av1, el("span", {}, "Also in AV1: smaller files, made later when the server has time")),
         el("label", { class: "check" }, this.#hevc, el("span", {}, "Also in HEVC: smaller files for Apple devices, made later, too")),
         this.#watermark.node,
@@ -155,7 +158,7 @@ export class UploadForm {
     const text = this.#thumbnails.value.trim();
     const seconds = text === "" ? [] : text.split(/[\s,;]+/).filter(Boolean).map(Number);
     if (seconds.some(Number.isNaN)) throw new Error("Thumbnails are taken at seconds: write numbers such as 0, 12.5.");
-    const metadata = this.#metadata.value;
+    const metadata = this.#metadata.value, tags = this.#tags.tags();
     return {
       resolutions: names,
       isPublic: this.#public.checked,
@@ -164,6 +167,7 @@ export class UploadForm {
       ...((this.#av1.checked || this.#hevc.checked) && { codecs: ["h264", ...(this.#av1.checked ? ["av1"] : []), ...(this.#hevc.checked ? ["hevc"] : [])] }),
       ...this.#trim.draft,
       ...this.#watermark.draft,
+      ...(tags.length > 0 && { tags }), ...this.#expiry.change,
     };
   }
 
@@ -219,6 +223,7 @@ export class UploadForm {
     this.#problem.replaceChildren();
     this.#left.replaceChildren();
     this.#metadata = new MetadataEditor(null); // what was written is about the last files
+    this.#tags.input.value = "";
     this.#metadataBox.replaceChildren(this.#metadata.node);
     this.#showChosen();
     this.dialog.close();

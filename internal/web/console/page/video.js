@@ -17,6 +17,18 @@ const urlLife = 3600; // seconds that addresses of private videos are valid
 // parts says what the statuses of a video are: addresses and report are loaded again when one has changed.
 const parts = (video) => [video.status, video.isPublic, video.replacement?.status, ...Object.entries(video.resolutions).map(([name, r]) => [name, r.status, ...(r.variants ?? []).map((v) => v.status)].join(" "))].join();
 
+const isAddress = (name) => /urls?$/i.test(name);
+const together = ["captions", "chapters"]; // what a state without addresses leaves out, too
+
+// withAddresses returns a state with the addresses of an earlier read of the same video.
+function withAddresses(state, read) {
+  if (Array.isArray(state)) return state.map((one, i) => withAddresses(one, read?.[i]));
+  if (state === null || typeof state !== "object" || !read) return state;
+  const kept = Object.entries(read).filter(([name]) => isAddress(name) || together.includes(name));
+  const inside = Object.entries(state).map(([name, value]) => [name, name === "customMetadata" ? value : withAddresses(value, read[name])]);
+  return Object.fromEntries([...kept, ...inside]);
+}
+
 // VideoPage shows one video and follows it. Its panels use what is public here. deleted is called after the user has
 // deleted the video; upload, unless it is null, lets the user choose a file for another video; replaceFile sends one for this.
 export class VideoPage {
@@ -128,13 +140,8 @@ export class VideoPage {
   async apply(state) {
     const known = this.video.resolutions;
     if (this.#isOld() || parts(state) !== parts(this.video)) return this.load();
-    for (const [name, resolution] of Object.entries(state.resolutions)) {
-      const { videoUrl, thumbnailImageUrls, variants } = known[name];
-      resolution.variants?.forEach((v, i) => { v.videoUrl = variants?.[i]?.videoUrl; });
-      Object.assign(resolution, { videoUrl, thumbnailImageUrls });
-    }
-    const { hlsUrl, dashUrl, posterUrl, storyboardUrl, previewUrl, embedUrl, watchUrl, captions, chapters, chaptersUrl, playable } = this.video;
-    this.video = { hlsUrl, dashUrl, posterUrl, storyboardUrl, previewUrl, embedUrl, watchUrl, captions, chapters, chaptersUrl, ...state };
+    const { playable } = this.video;
+    this.video = withAddresses(state, this.video);
     if (state.playable && !playable) this.player.show(this.video);
     this.#show();
   }
