@@ -49,6 +49,8 @@ type NewVideo struct {
 	Upscale *bool `json:"upscale,omitempty"`
 	// Codecs are the codecs to make, "h264", "av1" and "hevc"; if there are none, the server's setting decides.
 	Codecs []string `json:"codecs,omitempty"`
+	// HDR is "keep" where AV1 and HEVC keep the range of a source in HDR; "" leaves it to the server.
+	HDR string `json:"hdr,omitempty"`
 	// MaxDurationSeconds makes a longer video fail before anything is made of it; 0 means any length.
 	MaxDurationSeconds float64 `json:"maxDurationSeconds,omitempty"`
 	// AllowedOrigins are the sites on which the video may be played, such as "example.com" and "*.example.org". nil:
@@ -231,13 +233,15 @@ type Resolution struct {
 
 // Variant is a resolution in one codec. Of a video that is made in H.264 alone, there are none.
 type Variant struct {
-	Codec     string   `json:"codec"` // "h264" is the resolution itself
-	Status    Status   `json:"status"`
-	VideoURL  string   `json:"videoUrl,omitempty"`
-	SizeBytes int64    `json:"sizeBytes,omitempty"`
-	Bitrate   int64    `json:"bitrate,omitempty"` // in bits per second
-	Progress  float64  `json:"progress"`          // 0 to 1
-	Failure   *Failure `json:"failure,omitempty"`
+	Codec  string `json:"codec"` // "h264" is the resolution itself
+	Status Status `json:"status"`
+	// DynamicRange is "sdr", "pq" or "hlg"; "" until the variant is made.
+	DynamicRange string   `json:"dynamicRange,omitempty"`
+	VideoURL     string   `json:"videoUrl,omitempty"`
+	SizeBytes    int64    `json:"sizeBytes,omitempty"`
+	Bitrate      int64    `json:"bitrate,omitempty"` // in bits per second
+	Progress     float64  `json:"progress"`          // 0 to 1
+	Failure      *Failure `json:"failure,omitempty"`
 }
 
 // Failure says what went wrong with a file: a stable word for programs and a sentence for people.

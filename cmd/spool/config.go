@@ -76,6 +76,7 @@ type Config struct {
 	Quality           string             `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
 	AdaptQuality      bool               `default:"true" negatable:"" help:"Choose the CRF of each video so that all look equally good: simple pictures get smaller files. It takes a trial of a few frames."`
 	Codecs            []string           `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 or hevc beside it. They are made when no other task waits."`
+	HDR               string             `name:"hdr" default:"sdr" placeholder:"WHAT" help:"What becomes of sources in HDR unless a client says otherwise: sdr makes all for ordinary screens, keep has av1 and hevc keep the range. H.264 is always made for ordinary screens."`
 	Encoder           string             `default:"software" placeholder:"KIND" help:"The encoder: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
 	Pictures          bool               `default:"true" negatable:"" help:"Make a storyboard, a preview, and smaller AVIF and WebP pictures of each video."`
 	MeasureQuality    bool               `default:"true" negatable:"" help:"Compare a few frames of each finished video with its source, for the report."`
@@ -187,6 +188,7 @@ func (c *Config) choiceFaults() []string {
 		c.codecFaults(),
 		eachOneOf("default_resolutions", c.Resolutions, video.Names),
 		oneOf("max_resolution", c.MaxResolution, video.Names),
+		oneOf("hdr", c.HDR, video.HDRs),
 		oneOf("encoder", c.Encoder, encode.Accelerators),
 		oneOf("sandbox", c.Sandbox, []sandbox.Mode{sandbox.On, sandbox.Off}),
 	)
@@ -209,6 +211,9 @@ func (c *Config) defaultResolutions() []video.Name {
 func (c *Config) codecsBeside() []video.Codec {
 	return video.WithoutH264(named[video.Codec](c.Codecs))
 }
+
+// hdr returns what becomes of sources in HDR unless a client says otherwise.
+func (c *Config) hdr() video.HDR { return video.HDR(c.HDR) }
 
 // named returns the names of a list in their own type.
 func named[T ~string](list []string) []T {

@@ -25,7 +25,9 @@ type Plan struct {
 
 	Deinterlace bool `json:"deinterlace,omitempty"`
 	ToneMap     bool `json:"toneMap,omitempty"`
-	LimitRate   int  `json:"limitRate,omitempty"` // the highest frame rate of the outputs; 0 means no limit
+	// Kept is the range of the source where codecs beside H.264 keep it; "": they are SDR, too.
+	Kept      DynamicRange `json:"kept,omitempty"`
+	LimitRate int          `json:"limitRate,omitempty"` // the highest frame rate of the outputs; 0 means no limit
 
 	// Jumps says by how much the times after each jump of the source's clock are
 	// moved, in Input.TimeBase, to make them continuous. It is nearly always
@@ -74,26 +76,28 @@ const MaxTrialFrames = 12
 
 // Input describes the file and the streams chosen from it.
 type Input struct {
-	Container   string  `json:"container"`   // ffmpeg's name of the demuxer
-	VideoStream int     `json:"videoStream"` // index within the file
-	Codec       string  `json:"codec"`
-	PixelFormat string  `json:"pixelFormat"`
-	Width       int     `json:"width"`  // as displayed: rotated, square pixels
-	Height      int     `json:"height"` // as displayed
-	CodedWidth  int     `json:"codedWidth"`
-	CodedHeight int     `json:"codedHeight"`
-	Rotation    int     `json:"rotation,omitempty"` // degrees clockwise to show it upright: 0, 90, 180, 270
-	TimeBase    Ratio   `json:"timeBase"`
-	FrameRate   float64 `json:"frameRate"` // average
-	Matrix      string  `json:"matrix,omitempty"`
-	Transfer    string  `json:"transfer,omitempty"`
-	Primaries   string  `json:"primaries,omitempty"`
-	FullRange   bool    `json:"fullRange,omitempty"`
-	Bitrate     int64   `json:"bitrate,omitempty"`    // of the video stream, bits per second
-	Dolby       *Dolby  `json:"dolby,omitempty"`      // of Dolby Vision without a compatible base layer
-	X264        int     `json:"x264,omitempty"`       // version of the encoder, where decoding from the middle needs it
-	RawClock    bool    `json:"rawClock,omitempty"`   // the clock was reset to before its beginning, and did not overflow
-	EditStarts  bool    `json:"editStarts,omitempty"` // the lengths of the edit list make no sense, and are ignored
+	Container   string      `json:"container"`   // ffmpeg's name of the demuxer
+	VideoStream int         `json:"videoStream"` // index within the file
+	Codec       string      `json:"codec"`
+	PixelFormat string      `json:"pixelFormat"`
+	Width       int         `json:"width"`  // as displayed: rotated, square pixels
+	Height      int         `json:"height"` // as displayed
+	CodedWidth  int         `json:"codedWidth"`
+	CodedHeight int         `json:"codedHeight"`
+	Rotation    int         `json:"rotation,omitempty"` // degrees clockwise to show it upright: 0, 90, 180, 270
+	TimeBase    Ratio       `json:"timeBase"`
+	FrameRate   float64     `json:"frameRate"` // average
+	Matrix      string      `json:"matrix,omitempty"`
+	Transfer    string      `json:"transfer,omitempty"`
+	Primaries   string      `json:"primaries,omitempty"`
+	FullRange   bool        `json:"fullRange,omitempty"`
+	Bitrate     int64       `json:"bitrate,omitempty"`    // of the video stream, bits per second
+	Dolby       *Dolby      `json:"dolby,omitempty"`      // of Dolby Vision without a compatible base layer
+	Mastering   *Mastering  `json:"mastering,omitempty"`  // of HDR, where its first frame tells
+	Light       *LightLevel `json:"light,omitempty"`      // likewise
+	X264        int         `json:"x264,omitempty"`       // version of the encoder, where decoding from the middle needs it
+	RawClock    bool        `json:"rawClock,omitempty"`   // the clock was reset to before its beginning, and did not overflow
+	EditStarts  bool        `json:"editStarts,omitempty"` // the lengths of the edit list make no sense, and are ignored
 }
 
 // Stream is one stream of the file, as the file describes it.

@@ -18,8 +18,9 @@ type Variant struct {
 	Failure *Failure `json:"failure,omitempty"` // set when Status is Fail
 
 	// Known once Status is Ready.
-	SizeBytes int64 `json:"sizeBytes,omitempty"`
-	Bitrate   int64 `json:"bitrate,omitempty"` // bits per second
+	SizeBytes int64        `json:"sizeBytes,omitempty"`
+	Bitrate   int64        `json:"bitrate,omitempty"` // bits per second
+	Range     DynamicRange `json:"range,omitempty"`   // "": SDR
 
 	// Progress is 0 to 1. The code that reads open tasks sets it; it is not stored.
 	Progress float64 `json:"-"`

@@ -72,6 +72,7 @@ type Video struct {
 	MaxDuration time.Duration   // a longer file fails; 0: any length
 	Trim        *Trim           // nil: all of the file
 	Watermark   *Watermark      // laid over everything that is made of it; nil: none
+	HDR         HDR             // what becomes of a brighter source; "": as ToSDR
 
 	// AllowedOrigins are the sites on which it may be played; nil: everywhere; empty: in pages of this server only.
 	AllowedOrigins []string
@@ -133,6 +134,9 @@ type Draft struct {
 	// Replaces is the video whose file it will replace; "": it is a video of its own.
 	Replaces ID `json:",omitempty"`
 
+	// HDR may be "": the server's default.
+	HDR HDR `json:",omitempty"`
+
 	AllowedOrigins []string `json:",omitzero"` // nil: everywhere
 	AllowNoOrigin  bool     `json:",omitempty"`
 	// Watermark may be nil: the tenant's usual one. One without an ID is none.
@@ -144,7 +148,7 @@ func (d *Draft) Video() Video {
 	v := Video{
 		Filename: d.Filename, Title: TitleOf(d.Title, d.Filename), IsPublic: d.IsPublic, Metadata: d.Metadata, Tags: CleanTags(d.Tags),
 		Thumbnails: d.Thumbnails, Codecs: WithoutH264(d.Codecs), Imported: d.SourceURL != nil, Replaces: d.Replaces,
-		Trim:           d.Trim,
+		Trim: d.Trim, HDR: d.HDR,
 		AllowedOrigins: CleanOrigins(d.AllowedOrigins), AllowNoOrigin: d.AllowNoOrigin,
 	}
 	if d.Upscale != nil {

@@ -13,6 +13,7 @@ const (
 	miniClip   = "mini.mp4"   // 160x120, half a second, with audio: for tests that are not about frames
 	blurClip   = "blur.mp4"   // 1280x720, 1 s, 5 fps, silent, without any detail
 	softClip   = "soft.mp4"   // 640x360, 2 s, 25 fps, silent, out of focus
+	hdrClip    = "hdr.mp4"    // 320x180, 1 s, PQ in BT.2020, silent
 	tinyClip   = "tiny.mp4"   // 640x360, 2 s, 25 fps, with audio
 	middleClip = "middle.mp4" // 640x360, 8 s, 25 fps, with audio
 	chunksClip = "chunks.mp4" // 160x120, 36 s, 10 fps, with audio that is mostly silent: four chunks
@@ -47,6 +48,8 @@ var recipes = map[string]string{
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
 	miniClip: "-f lavfi -i testsrc2=size=160x120:rate=10 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 0.5 " +
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
+	hdrClip: "-f lavfi -i testsrc2=size=320x180:rate=25:duration=1 -vf format=yuv420p10le,setparams=range=tv:colorspace=bt2020nc:color_primaries=bt2020:color_trc=smpte2084 " +
+		"-c:v libx265 -preset ultrafast -tag:v hvc1 -x265-params log-level=error",
 	tinyClip: "-f lavfi -i testsrc2=size=640x360:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 2 " +
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
 	middleClip: "-f lavfi -i testsrc2=size=640x360:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 8 " +

@@ -38,6 +38,33 @@ func TestOtherCodecsBesideH264(t *testing.T) {
 	s.get(w.Resolutions["144p"].Variants[1].VideoURL).problem(t, http.StatusNotFound, "not_found")
 }
 
+// HDR is kept in HEVC on wish. Players on ordinary screens are told to take H.264.
+func TestHDRBesideH264(t *testing.T) {
+	oneBackend(t, "TestOtherCodecsBesideH264 looks at the back ends")
+	t.Parallel()
+	s := shared(t)
+	draft := newVideo{Filename: "hdr.mp4", Resolutions: []string{"144p"}, IsPublic: true, HDR: "keep"}
+	s.call("POST", "/api/video", draft).problem(t, http.StatusBadRequest, "invalid_request")
+	draft.Codecs = []string{"hevc"}
+	u := s.submit(draft, clip(t, hdrClip))
+	s.waitReady(u)
+	var r resolution
+	s.until("HEVC is there", readyTimeout, func() bool {
+		r = s.read(u).Resolutions["144p"]
+		return len(r.Variants) == 2 && r.Variants[1].Status != "processing"
+	})
+	if r.Variants[0].Range != "sdr" || r.Variants[1].Range != "pq" {
+		t.Fatalf("the variants are %+v", r.Variants)
+	}
+	if made := s.look(r.Variants[1].VideoURL); made.codec != "hevc" || made.pixels != "yuv420p10le" {
+		t.Errorf("HEVC is %+v; want ten bits", made)
+	}
+	master := string(s.fetch(s.read(u).HLSURL))
+	if !strings.Contains(master, "VIDEO-RANGE=PQ") || !strings.Contains(master, "VIDEO-RANGE=SDR") {
+		t.Errorf("the playlist is\n%s", master)
+	}
+}
+
 // allCodecs are what the video is made in, in the order of its variants.
 var allCodecs = []string{"h264", "av1", "hevc"}
 

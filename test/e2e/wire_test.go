@@ -15,6 +15,7 @@ type newVideo struct {
 	CustomMetadata json.RawMessage `json:"customMetadata,omitempty"`
 	Upscale        bool            `json:"upscale,omitempty"`
 	Codecs         []string        `json:"codecs,omitempty"`
+	HDR            string          `json:"hdr,omitempty"`
 	Tags           []string        `json:"tags,omitempty"`
 	ExpiresAt      string          `json:"expiresAt,omitempty"`
 	MaxDuration    float64         `json:"maxDurationSeconds,omitempty"`
@@ -97,6 +98,7 @@ type resolution struct {
 // codecVariant is a resolution in one codec.
 type codecVariant struct {
 	Codec     string   `json:"codec"`
+	Range     string   `json:"dynamicRange"`
 	Status    string   `json:"status"`
 	VideoURL  string   `json:"videoUrl"`
 	SizeBytes int64    `json:"sizeBytes"`

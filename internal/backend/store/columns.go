@@ -50,6 +50,7 @@ func videoFields(v *video.Video) []field {
 		{"trim", optionalJSON{&v.Trim}},
 		{"watermark", optionalJSON{&v.Watermark}},
 		{"watermark_id", watermarkID{&v.Watermark}},
+		{"hdr", optionalText[video.HDR]{&v.HDR}},
 		{"metadata", optionalText[json.RawMessage]{&v.Metadata}},
 		{"thumbnails", jsonText{&v.Thumbnails}},
 		{"status", &v.Status},

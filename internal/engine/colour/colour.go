@@ -62,6 +62,30 @@ func IsHDR(in video.Input) bool {
 	return in.Dolby != nil || in.Transfer == "smpte2084" || in.Transfer == "arib-std-b67"
 }
 
+// Range returns the range of a source that other screens than ordinary ones show as it is: PQ or HLG in the colours of
+// BT.2020, which missing tags are taken for. Everything else is SDR, or has to be made so.
+func Range(in video.Input) video.DynamicRange {
+	usual := slices.Contains([]string{"", "bt2020"}, in.Primaries) && slices.Contains([]string{"", "bt2020nc"}, in.Matrix)
+	switch {
+	case in.Dolby != nil || IsRGB(in.PixelFormat) || !usual:
+		return video.SDR
+	case in.Transfer == "smpte2084":
+		return video.PQ
+	case in.Transfer == "arib-std-b67":
+		return video.HLG
+	}
+	return video.SDR
+}
+
+// KeptSpace says how the numbers of an output stand for colours that keeps a range other than SDR.
+func KeptSpace(r video.DynamicRange) Space {
+	transfer := "smpte2084"
+	if r == video.HLG {
+		transfer = "arib-std-b67"
+	}
+	return Space{"bt2020nc", "bt2020", transfer}
+}
+
 // wideGamut reports whether a source declares primaries that are more saturated
 // than ordinary screens can show.
 func wideGamut(in video.Input) bool {

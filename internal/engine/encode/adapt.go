@@ -56,27 +56,13 @@ func applyShifts(p *video.Plan, shifts []float64) {
 		}
 		r.CRF = map[video.Codec]float64{}
 		for _, c := range codecs {
-			r.CRF[c] = effortOf(c, p.Quality, *r).crf + steps[c].of(r.Shift)
+			r.CRF[c] = effortOf(c, p.Quality, *r).crf + math.Round(r.Shift/steps[c])*steps[c]
 		}
 	}
 }
 
-// step says how far the CRF of a codec moves for a move by 1 in H.264, up and down, and in steps of which size.
-type step struct{ up, down, size float64 }
-
-// of returns by how much the CRF of a codec moves when the CRF of H.264 moves by shift.
-func (s step) of(shift float64) float64 {
-	per := s.up
-	if shift < 0 {
-		per = s.down
-	}
-	return math.Round(shift*per/s.size) * s.size
-}
-
-// steps of AV1: its scale is finer, and pictures that are hard for H.264 are less so for it.
-var steps = map[video.Codec]step{
-	video.H264: {1, 1, 0.5}, video.HEVC: {1, 1, 0.5}, video.AV1: {2, 1, 1},
-}
+// steps are the smallest steps of the CRF of each codec.
+var steps = map[video.Codec]float64{video.H264: 0.5, video.HEVC: 0.5, video.AV1: 1}
 
 // The trial is always the same, so that its figures can be compared, whatever the
 // frames are encoded with later.

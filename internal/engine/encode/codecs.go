@@ -53,6 +53,9 @@ type settings struct {
 	kbps, buffer  int // cap of this chunk: kbit/s, kbit
 	highest       int // cap of the whole rendition in kbit/s, which decides the level
 	threads       int
+	hdr           bool // 10 bits, and what is known of the light
+	mastering     *video.Mastering
+	light         *video.LightLevel
 }
 
 // encoders lists all that can be used. Every codec has one in software. For hardware, our
@@ -173,9 +176,14 @@ func x265Args(o settings) []string {
 	if o.effort.options != "" {
 		params = append(params, o.effort.options)
 	}
+	profile, pixels := "main", "yuv420p"
+	if o.hdr {
+		profile, pixels = "main10", "yuv420p10le"
+		params = append(params, o.x265Light()...)
+	}
 	args := []string{"-c:v", "libx265", "-tag:v", "hvc1", "-preset", o.effort.preset, "-crf", o.effort.rateFactor()}
 	args = append(args, o.bitrateCap()...)
-	args = append(args, "-profile:v", "main", "-pix_fmt", "yuv420p", "-threads", strconv.Itoa(o.threads), "-forced-idr", "1", "-a53cc", "0")
+	args = append(args, "-profile:v", profile, "-pix_fmt", pixels, "-threads", strconv.Itoa(o.threads), "-forced-idr", "1", "-a53cc", "0")
 	args = append(args, noAutoKeyframes...)
 	return append(args, "-x265-params", strings.Join(params, ":"))
 }
@@ -193,12 +201,17 @@ func svtArgs(o settings) []string {
 	if o.effort.options != "" {
 		params = append(params, o.effort.options)
 	}
+	pixels := "yuv420p"
+	if o.hdr {
+		pixels = "yuv420p10le"
+		params = append(params, o.svtLight()...)
+	}
 	// Its limiter takes bits away long before a limit is reached: of a film that needs 1.1 Mbit/s, it leaves
 	// 0.7 with a limit of 1.5. So its limit comes from the picture's size, and never from the source's bitrate.
 	o.kbps, o.buffer = o.highest, bufferSize(o.highest)
 	args := []string{"-c:v", "libsvtav1", "-preset", o.effort.preset, "-crf", o.effort.rateFactor()}
 	args = append(args, o.bitrateCap()...)
-	args = append(args, "-pix_fmt", "yuv420p", "-g", strconv.Itoa(max(1, int(math.Round(2*o.fps)))))
+	args = append(args, "-pix_fmt", pixels, "-g", strconv.Itoa(max(1, int(math.Round(2*o.fps)))))
 	return append(args, "-svtav1-params", strings.Join(params, ":"))
 }
 

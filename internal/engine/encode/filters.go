@@ -42,7 +42,7 @@ func graphFrom(label string, p *video.Plan, selection []string, to target) strin
 	var g strings.Builder
 	g.WriteString(label + strings.Join(filters, ","))
 	if p.Watermark != nil {
-		g.WriteString("[bare];" + watermarkFilters(p, to) + "[mark];[bare][mark]" + overlayFilter(p))
+		g.WriteString("[bare];" + watermarkFilters(p, to) + "[mark];[bare][mark]" + overlayFilter(p, to))
 	}
 	for i, r := range p.Renditions {
 		if i > 0 {
@@ -63,6 +63,9 @@ func graphFrom(label string, p *video.Plan, selection []string, to target) strin
 // ffmpeg itself has rotated the frame before: told not to, it would rotate the
 // outputs instead.
 func outputFilters(p *video.Plan, to target) []string {
+	if to == toVideo && p.OutputRange() != video.SDR {
+		return keptFilters(p)
+	}
 	filters := []string{scaleFilter(p, to)}
 	pixels, c, scale := "yuv420p", colour.OutputSpace(p.Input), "tv"
 	if to == toJPEG {
@@ -83,6 +86,24 @@ func outputFilters(p *video.Plan, to target) []string {
 	}
 	return append(filters, "setsar=1",
 		fmt.Sprintf("setparams=range=%s:colorspace=%s:color_primaries=%s:color_trc=%s", scale, c.Matrix, c.Primaries, c.Transfer))
+}
+
+// keptFilters are outputFilters that keep the range and the colours of HDR.
+func keptFilters(p *video.Plan) []string {
+	r, c := p.Renditions[0], colour.KeptSpace(p.OutputRange())
+	scale := fmt.Sprintf("scale=%d:%d:flags=bicubic", r.Width, r.Height)
+	if mayChangeSize(p.Input) {
+		scale = "scale=" + fitChanged(p.Input, r) + ":eval=frame:flags=bicubic"
+	}
+	if p.Input.FullRange {
+		scale += ":in_range=pc:out_range=tv"
+	}
+	filters := []string{scale, "format=yuv420p10le"}
+	if mayChangeSize(p.Input) {
+		filters = append(filters, fmt.Sprintf("pad=%d:%d:-1:-1:eval=frame", r.Width, r.Height))
+	}
+	return append(filters, "setsar=1",
+		fmt.Sprintf("setparams=range=tv:colorspace=%s:color_primaries=%s:color_trc=%s", c.Matrix, c.Primaries, c.Transfer))
 }
 
 // scaleFilter scales to the largest rendition. It is there even when the size is

@@ -74,11 +74,11 @@ var efforts = map[video.Quality][]effort{
 	video.Small:    {{480, "slow", 26, evenly}, {1080, "slow", 27, evenly}, {largest, "medium", 27, evenly}},
 }
 
-// extraEfforts are the efforts for codecs beside H.264, at every quality setting: such
-// an encode costs about as much as H.264, and aims at the same visual quality.
-var extraEfforts = map[video.Codec][]effort{
-	video.HEVC: {{480, "fast", 26, ""}, {largest, "fast", 27, ""}},
-	video.AV1:  {{360, "12", 35, unfiltered}, {480, "12", 36, unfiltered}, {largest, "12", 33, unfiltered}},
+// extraEfforts are the efforts for codecs beside H.264. They are made behind everything that somebody waits for, so they
+// may take several times as long; they look at least as good as H.264.
+var extraEfforts = map[video.Codec]map[video.Quality]effort{
+	video.HEVC: {video.Fast: {preset: "veryfast", crf: 27}, video.Balanced: {preset: "fast", crf: 27}, video.Small: {preset: "medium", crf: 27}},
+	video.AV1:  {video.Fast: {preset: "10", crf: 40}, video.Balanced: {preset: "8", crf: 40}, video.Small: {preset: "6", crf: 40}},
 }
 
 const (
@@ -91,9 +91,6 @@ const (
 	// brief looks for motion in fewer places, and more coarsely between pixels. x264 takes about a
 	// quarter less time with it, and a twelfth more bytes for the same picture: time counts for large frames.
 	brief = "me=dia:subme=1:"
-	// unfiltered keeps SVT-AV1 from blending keyframes with their neighbours, which takes a
-	// tenth of its time and, at the fastest presets, gains nothing.
-	unfiltered = "enable-tf=0"
 )
 
 // at is the effort for a frame rate. Fast videos have fewer bits for each frame and run into their caps: there, a
@@ -106,11 +103,11 @@ func (e effort) at(fps float64) effort {
 }
 
 func effortOf(codec video.Codec, q video.Quality, r video.Rendition) effort {
-	all := efforts[cmp.Or(q, video.Balanced)]
+	q = cmp.Or(q, video.Balanced)
 	if codec != video.H264 {
-		all = extraEfforts[codec]
+		return extraEfforts[codec][q]
 	}
-	for _, e := range all {
+	for _, e := range efforts[q] {
 		if min(r.Width, r.Height) <= e.upTo {
 			return e
 		}
@@ -184,5 +181,6 @@ func settingsFor(p *video.Plan, r video.Rendition, n, threads int) settings {
 		kbps:   max(int(kbps), minBitrate), highest: max(int(highest), minBitrate),
 	}
 	o.buffer = bufferSize(o.kbps)
+	o.hdr, o.mastering, o.light = p.OutputRange() != video.SDR, p.Input.Mastering, p.Input.Light
 	return o
 }

@@ -25,6 +25,7 @@ type Segments struct {
 	Codecs []string // in the form of RFC 6381, such as "avc1.64001f"
 
 	Width, Height int   // of the video
+	Transfer      int   // of the video, as ISO/IEC 23091-2 numbers them: 16 is PQ, 18 HLG; 0: not said
 	Channels      int   // of the audio
 	Timescale     int64 // ticks a second
 
@@ -87,6 +88,7 @@ func newSegments(t *track, movieScale uint32, growing bool) (*Segments, error) {
 		s.id = 1
 	}
 	s.Width, s.Height = frameSize(t.entries[0])
+	s.Transfer = transferOf(t.entries[0])
 	if e, ok := t.entries[0].(*mp4ff.AudioSampleEntryBox); ok {
 		s.Channels = int(e.ChannelCount)
 	}

@@ -212,6 +212,20 @@ func frameSize(entry mp4ff.Box) (width, height int) {
 	return 0, 0
 }
 
+// transferOf returns how the numbers of a video entry stand for light, as ISO/IEC 23091-2 numbers it, or 0.
+func transferOf(entry mp4ff.Box) int {
+	v, ok := entry.(*mp4ff.VisualSampleEntryBox)
+	if !ok {
+		return 0
+	}
+	for _, b := range v.Children {
+		if c, is := b.(*mp4ff.ColrBox); is && c.ColorType == "nclx" {
+			return int(c.TransferCharacteristics)
+		}
+	}
+	return 0
+}
+
 // encoded returns the bytes of a box.
 func encoded(b mp4ff.Box) ([]byte, error) {
 	var buf bytes.Buffer

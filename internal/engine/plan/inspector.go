@@ -71,4 +71,5 @@ type Request struct {
 	Thumbnails []float64
 	Upscale    bool
 	Trim       *video.Trim // nil: all of it
+	KeepHDR    bool        // codecs beside H.264 keep the range of the source
 }

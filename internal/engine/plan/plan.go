@@ -38,6 +38,9 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	p.FirstPTS, p.Frames = line.First, len(line.Shown)
 	p.Deinterlace = interlaced(s)
 	p.ToneMap = colour.IsHDR(p.Input)
+	if kept := colour.Range(p.Input); ask.KeepHDR && kept != video.SDR {
+		p.Kept, p.Input.Mastering, p.Input.Light = kept, found.Mastering, found.Light
+	}
 	p.Duration = videoDuration(s, line, tb)
 	fitAudio(found, p, track)
 	if err := trim(p, found, s, line, track, ask.Trim); err != nil {

@@ -19,13 +19,17 @@ func dolbyOnly(s Stream) bool {
 	})
 }
 
-// probeDolby reads from the first frame how the frames of a Dolby Vision source
-// were reshaped. Later scenes may be reshaped slightly differently; that is
-// ignored, because it shows as a slight shift of colours at most.
-func (p *Prober) probeDolby(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration) error {
+// probeFrame reads what only a frame tells: how the frames of a Dolby Vision source were reshaped, and how bright HDR
+// is. It asks the first one. Later scenes may be reshaped slightly differently; that is ignored, because it shows as a
+// slight shift of colours at most.
+func (p *Prober) probeFrame(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration) error {
 	stream, err := found.Video()
-	if err != nil || !dolbyOnly(stream) {
+	if err != nil {
 		return nil // the plan reports the same error
+	}
+	dolby := dolbyOnly(stream)
+	if !dolby && stream.ColorTransfer != "smpte2084" && stream.ColorTransfer != "arib-std-b67" {
+		return nil
 	}
 	args := slices.Concat([]string{"-v", "error", "-hide_banner", "-max_alloc", "268435456"}, ffmpeg.InputArgs(), found.editOptions(), []string{
 		"-select_streams", strconv.Itoa(stream.Index), "-read_intervals", "%+#1", "-show_frames", "-of", "json", "-i", ffmpeg.FileURL(job.Source),
@@ -33,8 +37,12 @@ func (p *Prober) probeDolby(ctx context.Context, job ffmpeg.Job, found *Result, 
 	var answer []byte
 	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), args, ffmpeg.Answer(&answer))
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
-		return fmt.Errorf("probe Dolby Vision: %w", ours)
+		return fmt.Errorf("probe the first frame: %w", ours)
 	}
-	found.Dolby = colour.ParseDolby(answer)
+	if dolby {
+		found.Dolby = colour.ParseDolby(answer)
+	} else {
+		found.Mastering, found.Light = colour.ParseLight(answer)
+	}
 	return nil
 }

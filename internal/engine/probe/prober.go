@@ -95,7 +95,7 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 // off decides whether the video stream is read alone.
 func (p *Prober) complete(ctx context.Context, job ffmpeg.Job, found *Result, size int64, limit time.Duration) error {
 	end := found.readEnd(ctx, job.Source, size)
-	return errors.Join(end, p.probeVideoOnly(ctx, job, found, limit), p.probeDolby(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
+	return errors.Join(end, p.probeVideoOnly(ctx, job, found, limit), p.probeFrame(ctx, job, found, limit), found.readX264(job.Source), p.readIndex(ctx, job, found, size, limit))
 }
 
 // probeAgain runs ffprobe once more on a file, with more options of the input. If that finds out nothing, it

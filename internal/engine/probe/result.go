@@ -60,9 +60,11 @@ type Result struct {
 	noted      noted
 	refused    []string // decoders that are not allowed, although the file asks for them
 	Dolby      *video.Dolby
-	RawClock   bool // times are as in the file: see video.Input
-	EditStarts bool // the lengths of the edit list were ignored: see video.Input
-	X264       int  // version of x264 that made the video, where decoding depends on it; see readX264
+	Mastering  *video.Mastering  // of HDR, if its first frame tells
+	Light      *video.LightLevel // likewise
+	RawClock   bool              // times are as in the file: see video.Input
+	EditStarts bool              // the lengths of the edit list were ignored: see video.Input
+	X264       int               // version of x264 that made the video, where decoding depends on it; see readX264
 
 	grain   int64        // resolution of the packets' positions
 	opening []video.Span // where the first packets of all streams are, in the order of reading

@@ -76,6 +76,7 @@ type adaptationSet struct {
 	Aligned         bool             `xml:"segmentAlignment,attr,omitempty"`
 	StartWithSAP    int              `xml:"startWithSAP,attr,omitempty"`
 	Priority        int              `xml:"selectionPriority,attr,omitempty"`
+	Essential       []property       `xml:"EssentialProperty"`
 	Label           string           `xml:"Label,omitempty"`
 	Role            *property        `xml:"Role"`
 	Representations []representation `xml:"Representation"`
@@ -125,7 +126,7 @@ func DASHManifest(p Presentation) ([]byte, error) {
 		set, there := codecs[t.codec()]
 		if !there {
 			set, codecs[t.codec()] = len(m.Period.Sets), len(m.Period.Sets)
-			m.Period.Sets = append(m.Period.Sets, adaptationSet{ContentType: "video", MimeType: "video/mp4", Aligned: true, StartWithSAP: 1, Priority: priority(p, t)})
+			m.Period.Sets = append(m.Period.Sets, adaptationSet{ContentType: "video", MimeType: "video/mp4", Aligned: true, StartWithSAP: 1, Priority: priority(p, t), Essential: t.light()})
 		}
 		s := t.stats()
 		r := represent(p, t, s)

@@ -34,15 +34,15 @@ func MasterPlaylist(p Presentation) []byte {
 	for _, t := range p.Video {
 		m := t.stats()
 		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,%sCODECS=%q,RESOLUTION=%dx%d,FRAME-RATE=%.3f%s\n%s\n",
-			m.peak+sound.peak, m.average+sound.average, score(p, t), codecList(t.Codecs, soundCodecs), t.Width, t.Height, m.rate.float(), groups, p.Prefix+playlistFile(t.Name)+p.Query)
+			m.peak+sound.peak, m.average+sound.average, score(p, t), codecList(t.Codecs, soundCodecs), t.Width, t.Height, m.rate.float(), videoRange(p, t)+groups, p.Prefix+playlistFile(t.Name)+p.Query)
 	}
 	if p.Audio != nil {
 		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,%sCODECS=%q%s\n%s\n",
 			sound.peak, sound.average, score(p, *p.Audio), codecList(soundCodecs), groups, p.Prefix+playlistFile(AudioTrack)+p.Query)
 	}
 	for _, t := range p.Video {
-		fmt.Fprintf(&b, "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=%d,CODECS=%q,RESOLUTION=%dx%d,URI=%q\n",
-			t.stats().keyPeak, codecList(t.Codecs), t.Width, t.Height, p.Prefix+playlistFile(t.Name+framesSuffix)+p.Query)
+		fmt.Fprintf(&b, "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=%d,CODECS=%q,RESOLUTION=%dx%d%s,URI=%q\n",
+			t.stats().keyPeak, codecList(t.Codecs), t.Width, t.Height, videoRange(p, t), p.Prefix+playlistFile(t.Name+framesSuffix)+p.Query)
 	}
 	return b.Bytes()
 }

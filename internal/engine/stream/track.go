@@ -15,6 +15,7 @@ type Track struct {
 	Name          string   // of its resolution, or AudioTrack
 	Codecs        []string // in the form of RFC 6381
 	Width, Height int      // of the video
+	Transfer      int      // of the video: see mp4.Segments
 	Channels      int      // of the audio
 	Timescale     int64    // ticks a second
 	First         int      // the number of the first segment; 0 unless the track is of a part
@@ -30,7 +31,7 @@ type TrackSegment struct {
 
 // TrackOf describes a track of a rendition file.
 func TrackOf(name string, s *mp4.Segments) Track {
-	t := Track{Name: name, Codecs: s.Codecs, Width: s.Width, Height: s.Height, Channels: s.Channels, Timescale: s.Timescale}
+	t := Track{Name: name, Codecs: s.Codecs, Width: s.Width, Height: s.Height, Transfer: s.Transfer, Channels: s.Channels, Timescale: s.Timescale}
 	t.Segments = make([]TrackSegment, len(s.List()))
 	for i, g := range s.List() {
 		t.Segments[i] = TrackSegment{g.Start, g.End, g.Frames, g.Size, g.KeySize}
@@ -95,11 +96,22 @@ func NewPresentation(tracks []Track, audio *Track) Presentation {
 	}
 	slices.SortStableFunc(all, func(a, b Track) int { return cmp.Compare(a.stats().peak, b.stats().peak) })
 	p := Presentation{Audio: audio}
-	for _, codec := range byPreference(all) {
+	for i, codec := range byPreference(all) {
 		group := slices.DeleteFunc(slices.Clone(all), func(t Track) bool { return t.codec() != codec })
+		if i > 0 && largest(group) < largest(p.Video) {
+			continue // a player that stays with this codec would never show the largest picture
+		}
 		p.Video = append(p.Video, preferredFirst(group)...)
 	}
 	return p
+}
+
+// largest returns how many pixels the largest of some tracks has.
+func largest(tracks []Track) (most int) {
+	for _, t := range tracks {
+		most = max(most, t.Width*t.Height)
+	}
+	return most
 }
 
 // withoutLong returns the tracks without variants whose segments last longer than what

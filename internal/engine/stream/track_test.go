@@ -134,3 +134,32 @@ func checkScores(t *testing.T, p Presentation) {
 		t.Error("variants of one codec need no score")
 	}
 }
+
+// A player on an ordinary screen must not take what is made for others, and one that stays with a codec needs its
+// largest picture.
+func TestPlaylistsTellOfHDR(t *testing.T) {
+	t.Parallel()
+	track := func(name, codec string, short, transfer int) Track {
+		return Track{Name: name, Codecs: []string{codec}, Width: short * 16 / 9, Height: short, Transfer: transfer, Timescale: 1,
+			Segments: []TrackSegment{{End: 4, Frames: 100, Size: int64(short) * 1000, KeySize: 100}}}
+	}
+	h264 := []Track{track("720p", "avc1.640028", 720, 1), track("360p", "avc1.640028", 360, 1)}
+	hdr := append([]Track{track("hevc-720p", "hvc1.2.4.L93.90", 720, 18), track("av1-360p", "av01.0.08M.10", 360, 16)}, h264...)
+	p := NewPresentation(hdr, nil)
+	master := string(MasterPlaylist(p))
+	for text, times := range map[string]int{"VIDEO-RANGE=SDR": 4, "VIDEO-RANGE=HLG": 2, "VIDEO-RANGE=PQ": 0, "av1-": 0} {
+		if n := strings.Count(master, text); n != times {
+			t.Errorf("%s is there %d times, want %d:\n%s", text, n, times, master)
+		}
+	}
+	manifest, err := DASHManifest(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(manifest), `<EssentialProperty schemeIdUri="urn:mpeg:mpegB:cicp:TransferCharacteristics" value="18">`); n != 1 {
+		t.Errorf("%d sets are HLG, want one:\n%s", n, manifest)
+	}
+	if text := string(MasterPlaylist(NewPresentation(h264, nil))); strings.Contains(text, "VIDEO-RANGE") {
+		t.Errorf("a video without HDR tells of ranges:\n%s", text)
+	}
+}

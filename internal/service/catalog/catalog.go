@@ -36,6 +36,7 @@ type Config struct {
 	CDN     string // what the addresses of everything that is played start with; "": this server
 	Upscale bool   // small sources are scaled up unless a client says otherwise
 	Codecs  Codecs
+	HDR     video.HDR // of brighter sources, unless a client says otherwise
 	// Resolutions are made of an import whose client names none.
 	Resolutions []video.Name
 }
@@ -71,6 +72,15 @@ func New(c Config, p Parts) *Catalog {
 
 // DefaultResolutions returns the resolutions that are made of an import whose client names none.
 func (c *Catalog) DefaultResolutions() []video.Name { return c.config.Resolutions }
+
+// checkHDR returns a fault if a client wants to keep the range of its source, and leaves the codecs to a server that
+// makes H.264 alone.
+func (c *Catalog) checkHDR(d video.Draft) []video.Fault {
+	if d.Codecs != nil { // Draft.Check has looked at them
+		return nil
+	}
+	return video.CheckKeepsHDR(d.HDR, video.WithoutH264(c.config.Codecs.Default))
+}
 
 // refusedCodecs returns a fault for each codec that a client asks for and this server cannot make.
 func (c *Catalog) refusedCodecs(all []video.Codec) []video.Fault {

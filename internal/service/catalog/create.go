@@ -38,7 +38,7 @@ func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base
 // create makes a video that a request asks for by the draft asked. d has what it left out, too. If it will replace the file
 // of another video, that is before.
 func (c *Catalog) create(ctx context.Context, by auth.Actor, asked, d video.Draft, before *video.Video, base string) (Upload, error) {
-	if faults := slices.Concat(d.Check(), c.refusedCodecs(d.Codecs), video.CheckExpiry(d.ExpiresAt, c.now())); faults != nil {
+	if faults := slices.Concat(d.Check(), c.refusedCodecs(d.Codecs), c.checkHDR(d), video.CheckExpiry(d.ExpiresAt, c.now())); faults != nil {
 		return Upload{}, video.InvalidFields(faults...)
 	}
 	if d.SourceURL != nil {
@@ -102,6 +102,9 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, ttl time.Duration) (vid
 	}
 	if d.Codecs == nil {
 		v.Codecs = video.WithoutH264(c.config.Codecs.Default)
+	}
+	if d.HDR == "" {
+		v.HDR = c.config.HDR
 	}
 	var err error
 	if v.Metadata, err = compactMetadata(d.Metadata); err != nil {

@@ -51,6 +51,9 @@ func asBefore(d video.Draft, v video.Video) video.Draft {
 	if d.Codecs == nil {
 		d.Codecs = append([]video.Codec{video.H264}, v.Codecs...)
 	}
+	if d.HDR == "" && len(video.WithoutH264(d.Codecs)) > 0 {
+		d.HDR = v.HDR
+	}
 	return d
 }
 

@@ -43,8 +43,20 @@ func (t *Tasks) PublishVariant(ctx context.Context, task queue.Task, of video.Vi
 	t.hook.Reach(failpoint.VariantStaged)
 	return t.finish(ctx, task, result{folder: of.Folder(), record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
 		made := video.Variant{Codec: codec, Status: video.Ready, SizeBytes: staged.Size, Bitrate: bitrate(staged.Size, f.Duration)}
-		return t.publishVariant(ctx, tx, v, lacking(v, task), made, staged, c)
+		if r := v.Plan.Beside(codec, nil).OutputRange(); r != video.SDR {
+			made.Range = r
+		}
+		all := lacking(v, task)
+		if len(all) > 0 && staged.Size >= all[0].SizeBytes {
+			return failVariants(ctx, tx, all, codec, notSmaller(codec, staged.Size, all[0].SizeBytes))
+		}
+		return t.publishVariant(ctx, tx, v, all, made, staged, c)
 	}})
+}
+
+// notSmaller is why a variant is not kept: players prefer it, and it would cost their viewers more bytes.
+func notSmaller(codec video.Codec, size, h264 int64) *video.Failure {
+	return video.Failf(video.NotSmaller, "In %s it has %d bytes and in H.264 %d, so H.264 alone is played.", codec.Title(), size, h264)
 }
 
 func (t *Tasks) publishVariant(ctx context.Context, tx *store.Tx, v video.Video, all []video.Resolution, made video.Variant, staged blob.Info, c *copies) error {

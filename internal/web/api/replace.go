@@ -39,6 +39,7 @@ type newFile struct {
 	SourceURL                  *string          `json:"sourceUrl,omitempty" format:"uri" maxLength:"2048" nullable:"true" doc:"The server fetches the file from here, as for a new video."`
 	Trim                       *trimBody        `json:"trim,omitempty" doc:"Make only a part of the new file. Absent: all of it."`
 	Codecs                     []video.Codec    `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1,hevc" doc:"In which codecs to make the video. Absent: as for the file before."`
+	HDR                        video.HDR        `json:"hdr,omitempty" enum:"sdr,keep" doc:"As for a new video. Absent: as for the file before."`
 	MaxDurationSeconds         *float64         `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"As for a new video. Absent or null: as for the file before."`
 }
 
@@ -48,7 +49,7 @@ func (n *newFile) draft() video.Draft {
 	return video.Draft{
 		Filename: n.Filename, Resolutions: words[video.Name](n.Resolutions), Thumbnails: n.ThumbnailTimestampsSeconds,
 		Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
-		Trim: n.Trim.trim(), MaxSeconds: n.MaxDurationSeconds,
+		Trim: n.Trim.trim(), HDR: n.HDR, MaxSeconds: n.MaxDurationSeconds,
 	}
 }
 

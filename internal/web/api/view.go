@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/spool-video/spool/internal/service/catalog"
@@ -99,13 +100,14 @@ type ResolutionDetails struct {
 
 // variantView is a resolution in one codec.
 type variantView struct {
-	Codec     video.Codec  `json:"codec" enum:"h264,av1,hevc"`
-	Status    video.Status `json:"status" enum:"pending_upload,processing,ready,fail" doc:"The statuses of the resolution and of the video depend on h264 alone."`
-	VideoURL  string       `json:"videoUrl,omitempty" format:"uri" doc:"Answers 404 not_ready until status is ready. Absent where the video is shown without URLs."`
-	SizeBytes int64        `json:"sizeBytes,omitempty"`
-	Bitrate   int64        `json:"bitrate,omitempty" doc:"In bits per second."`
-	Progress  float64      `json:"progress" minimum:"0" maximum:"1"`
-	Failure   *failure     `json:"failure,omitempty" doc:"Why status is fail."`
+	Codec     video.Codec        `json:"codec" enum:"h264,av1,hevc"`
+	Status    video.Status       `json:"status" enum:"pending_upload,processing,ready,fail" doc:"The statuses of the resolution and of the video depend on h264 alone."`
+	Range     video.DynamicRange `json:"dynamicRange,omitempty" enum:"sdr,pq,hlg" doc:"How bright the picture may be. Absent until the variant is made."`
+	VideoURL  string             `json:"videoUrl,omitempty" format:"uri" doc:"Answers 404 not_ready until status is ready. Absent where the video is shown without URLs."`
+	SizeBytes int64              `json:"sizeBytes,omitempty"`
+	Bitrate   int64              `json:"bitrate,omitempty" doc:"In bits per second."`
+	Progress  float64            `json:"progress" minimum:"0" maximum:"1"`
+	Failure   *failure           `json:"failure,omitempty" doc:"Why status is fail."`
 }
 
 // viewVariants views a resolution in each of its codecs. It returns nil if that is H.264 alone. h264 is the
@@ -115,14 +117,22 @@ func viewVariants(r catalog.ResolutionState, h264 string, others map[video.Codec
 		return nil
 	}
 	all := []variantView{{
-		Codec: video.H264, Status: r.Status, VideoURL: h264, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate, Progress: r.Progress, Failure: viewFailure(r.Failure),
+		Codec: video.H264, Status: r.Status, Range: rangeOf(r.Status, video.SDR), VideoURL: h264, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate, Progress: r.Progress, Failure: viewFailure(r.Failure),
 	}}
 	for _, v := range r.Variants {
 		all = append(all, variantView{
-			Codec: v.Codec, Status: v.Status, VideoURL: others[v.Codec], SizeBytes: v.SizeBytes, Bitrate: v.Bitrate, Progress: v.Progress, Failure: viewFailure(v.Failure),
+			Codec: v.Codec, Status: v.Status, Range: rangeOf(v.Status, cmp.Or(v.Range, video.SDR)), VideoURL: others[v.Codec], SizeBytes: v.SizeBytes, Bitrate: v.Bitrate, Progress: v.Progress, Failure: viewFailure(v.Failure),
 		})
 	}
 	return all
+}
+
+// rangeOf returns the range of a variant that is there, and nothing for another.
+func rangeOf(s video.Status, r video.DynamicRange) video.DynamicRange {
+	if s != video.Ready {
+		return ""
+	}
+	return r
 }
 
 type failure struct {

@@ -33,6 +33,7 @@ func videoReadsBack(t *testing.T, st *store.Store) {
 	rich := NewVideo("4k", "144p")
 	rich.Tenant, rich.Filename, rich.ContentType = "acme", "holiday.MOV", "video/quicktime"
 	rich.IsPublic, rich.Upscale = true, true
+	rich.HDR = video.KeepHDR
 	rich.Codecs, rich.MaxDuration, rich.Tags = []video.Codec{video.AV1}, 90*time.Second, []string{"b", "a", "ü 🎬"}
 	rich.ExpiresAt, rich.ExpiryTold = noon.Add(time.Millisecond), true
 	rich.Trim = &video.Trim{Start: 1.5, End: 20}

@@ -98,14 +98,16 @@ export class Resolution {
   }
 
   #variant(v, state) {
-    const name = codecNames[v.codec] ?? v.codec;
+    const name = (codecNames[v.codec] ?? v.codec) + (["pq", "hlg"].includes(v.dynamicRange) ? " HDR" : "");
+    const useless = v.failure?.code === "not_smaller"; // no fault: H.264 is as small
     const waits = v.status === "pending_upload" || (v.status === "processing" && v.progress === 0);
     const [word, words] = v.status === "ready" ? ["", [bytes(v.sizeBytes), compared(v.sizeBytes, state.sizeBytes)].filter(Boolean).join(" · ")]
+      : useless ? [" not needed", v.failure.message]
       : v.status === "fail" ? [" failed", v.failure?.message ?? ""]
         : waits ? [" waiting", "made when the server has nothing else to do"] : [` ${percent(v.progress)}`, "being made"];
-    const again = v.status === "fail" && state.status === "ready" && may("write") && may("read");
+    const again = v.status === "fail" && !useless && state.status === "ready" && may("write") && may("read");
     return el("li", { class: "variant" },
-      el("span", { class: `badge ${waits ? "" : v.status}` }, name + word), el("span", { class: v.status === "fail" ? "failure" : "fine" }, words),
+      el("span", { class: `badge ${waits || useless ? "" : v.status}` }, name + word), el("span", { class: v.status === "fail" && !useless ? "failure" : "fine" }, words),
       el("span", { class: "actions" },
         v.status === "ready" && [copyButton(`${this.#name} in ${name}`, () => v.videoUrl, "Copy address"),
           el("a", { class: "choose", download: "", href: saving(v.videoUrl), "aria-label": `Download ${this.#name} in ${name}` }, "Download")],

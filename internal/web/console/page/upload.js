@@ -32,8 +32,9 @@ export class UploadForm {
   #private = el("input", { type: "radio", name: "visibility", value: "private", checked: true });
   #public = el("input", { type: "radio", name: "visibility", value: "public" });
   #thumbnails = el("input", { type: "text", id: "thumbnails", inputmode: "decimal", placeholder: "0, 12.5", autocomplete: "off" });
-  #av1 = el("input", { type: "checkbox", id: "av1" });
-  #hevc = el("input", { type: "checkbox", id: "hevc" });
+  #av1 = el("input", { type: "checkbox", id: "av1", onchange: () => this.#offerHDR() });
+  #hevc = el("input", { type: "checkbox", id: "hevc", onchange: () => this.#offerHDR() });
+  #hdr = el("input", { type: "checkbox", id: "hdr", disabled: true });
   #trim = new TrimFields();
   #watermark = new WatermarkChoice();
   #tags = tagField("upload-tags", "Tags, separated by commas");
@@ -77,10 +78,16 @@ export class UploadForm {
         el("label", { class: "check" }, this.#av1, el("span", {}, "Also in AV1: smaller files, made later when the server has time")),
         el("label", { class: "check" }, this.#hevc, el("span", {}, "Also in HEVC: smaller files for Apple devices, made later, too")),
         this.#watermark.node,
+        el("label", { class: "check" }, this.#hdr, el("span", {}, "Keep HDR in AV1 and HEVC, for screens that can show it")),
         el("div", { class: "field", role: "group", "aria-labelledby": "metadata-label" }, el("span", { class: "label", id: "metadata-label" }, "Metadata"), this.#metadataBox)),
       this.#problem,
       el("p", { class: "actions" }, this.#submit));
   }
+
+  // moreCodecs are those that are made beside H.264.
+  get #moreCodecs() { return [this.#av1, this.#hevc].filter((box) => box.checked).map((box) => box.id); }
+
+  #offerHDR() { this.#hdr.disabled = this.#moreCodecs.length === 0; }
 
   open() {
     if (!this.dialog.isConnected) document.body.append(this.dialog);
@@ -164,7 +171,8 @@ export class UploadForm {
       isPublic: this.#public.checked,
       ...(seconds.length > 0 && { thumbnailTimestampsSeconds: seconds }),
       ...(metadata && { customMetadata: metadata }),
-      ...((this.#av1.checked || this.#hevc.checked) && { codecs: ["h264", ...(this.#av1.checked ? ["av1"] : []), ...(this.#hevc.checked ? ["hevc"] : [])] }),
+      ...(this.#moreCodecs.length > 0 && { codecs: ["h264", ...this.#moreCodecs] }),
+      ...(!this.#hdr.disabled && this.#hdr.checked && { hdr: "keep" }),
       ...this.#trim.draft,
       ...this.#watermark.draft,
       ...(tags.length > 0 && { tags }), ...this.#expiry.change,
