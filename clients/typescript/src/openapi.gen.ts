@@ -326,7 +326,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a private video */
+        /**
+         * Get a private video
+         * @description With start or end, hlsUrl and dashUrl play that part of the video and nothing else, cut at segments. All other URLs of the answer are refused with 403 preview_only.
+         */
         get: operations["getPrivateVideo"];
         put?: never;
         post?: never;
@@ -348,6 +351,27 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/video/{id}/replace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the file of a video
+         * @description The video stays as it is until the new file is ready. Then all of it changes at once, at the same URLs.
+         */
+        post: operations["replaceVideo"];
+        /** Give up to replace the file of a video */
+        delete: operations["giveUpReplace"];
         options?: never;
         head?: never;
         patch?: never;
@@ -443,6 +467,47 @@ export interface paths {
          */
         post: operations["createToken"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/watermark": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the watermarks of your tenant */
+        get: operations["listWatermarks"];
+        put?: never;
+        /**
+         * Add a watermark
+         * @description Videos get it that name it when they are created, or all videos of the tenant, if the operator makes it the usual one.
+         */
+        post: operations["addWatermark"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/watermark/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a watermark
+         * @description Videos that have it keep it.
+         */
+        delete: operations["deleteWatermark"];
         options?: never;
         head?: never;
         patch?: never;
@@ -677,6 +742,50 @@ export interface components {
             /** @description As reads show them. */
             chapters: components["schemas"]["Chapter"][];
         };
+        ChosenWatermark: {
+            /**
+             * Format: uuid
+             * @description The id of a watermark of your tenant.
+             */
+            id: string;
+            /**
+             * Format: double
+             * @description How far it is from the edges, as a share of the width of the picture. Default: 0.03.
+             */
+            margin?: number | null;
+            /**
+             * Format: double
+             * @description Default: 1, which is opaque where the picture is.
+             */
+            opacity?: number | null;
+            /**
+             * @description Where it is. Default: bottom-right.
+             * @enum {string|null}
+             */
+            position?: "top-left" | "top" | "top-right" | "left" | "center" | "right" | "bottom-left" | "bottom" | "bottom-right" | null;
+            /**
+             * Format: double
+             * @description Its width, as a share of the width of the picture. Default: 0.15. One that would be too tall is made smaller.
+             */
+            width?: number | null;
+        };
+        ClipBody: {
+            /**
+             * Format: double
+             * @description The last frame before this second is the last one.
+             */
+            endSeconds: number;
+            /**
+             * Format: double
+             * @description The first frame at or after this second of the other video is the first one.
+             */
+            startSeconds: number;
+            /**
+             * Format: uuid
+             * @description The other video.
+             */
+            videoId: string;
+        };
         CodecCost: {
             codec: components["schemas"]["VideoCodec"];
             /** Format: double */
@@ -785,7 +894,7 @@ export interface components {
         /** @enum {string} */
         DeliveryState: "pending" | "delivered" | "failed";
         /** @enum {string} */
-        DeliveryType: "video.upload_completed" | "video.playable" | "video.resolution_ready" | "video.ready" | "video.failed" | "video.expiring" | "video.deleted" | "webhook.test";
+        DeliveryType: "video.upload_completed" | "video.playable" | "video.resolution_ready" | "video.ready" | "video.failed" | "video.expiring" | "video.deleted" | "video.replaced" | "video.replace_failed" | "webhook.test";
         Disk: {
             /** Format: int64 */
             freeBytes: number;
@@ -1048,6 +1157,34 @@ export interface components {
             /** @description In the order of their times. */
             chapters: components["schemas"]["NewChapter"][];
         };
+        NewFile: {
+            /** @description In which codecs to make the video. Absent: as for the file before. */
+            codecs?: components["schemas"]["VideoCodec"][] | null;
+            /** @description As for a new video. */
+            filename?: string;
+            /** @description As for a new video. Absent: as for the file before. */
+            hdr?: components["schemas"]["NewFileHdr"];
+            /**
+             * Format: double
+             * @description As for a new video. Absent or null: as for the file before.
+             */
+            maxDurationSeconds?: number | null;
+            /** @description The outputs to make. Absent: those that the video has. */
+            resolutions?: components["schemas"]["ResolutionName"][] | null;
+            /**
+             * Format: uri
+             * @description The server fetches the file from here, as for a new video.
+             */
+            sourceUrl?: string | null;
+            /** @description When to take thumbnails, in seconds. Absent: as for the file before. */
+            thumbnailTimestampsSeconds?: number[] | null;
+            /** @description Make only a part of the new file. Absent: all of it. */
+            trim?: components["schemas"]["TrimBody"];
+            /** @description As for a new video. Absent: as for the file before. */
+            upscale?: boolean | null;
+        };
+        /** @enum {string} */
+        NewFileHdr: "sdr" | "keep";
         NewKey: {
             /**
              * Format: int64
@@ -1106,6 +1243,17 @@ export interface components {
             expiresIn: number;
         };
         NewVideo: {
+            /** @description With allowedOrigins: apps and native players, whose requests name no site, may play the video, too. */
+            allowNoOrigin?: boolean;
+            /**
+             * @description The sites on which the video may be played: hosts such as example.com, *.example.com, https://app.example.com:8443. Absent or null: everywhere. Empty: only in the pages of this server.
+             * @example [
+             *       "example.com"
+             *     ]
+             */
+            allowedOrigins?: string[] | null;
+            /** @description Make a part of another video; there is nothing to upload then. Needs the scope read, too. */
+            clip?: components["schemas"]["ClipBody"];
             /** @description In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone. */
             codecs?: components["schemas"]["VideoCodec"][] | null;
             /** @description Anything, up to 16 KiB of JSON; returned on reads. */
@@ -1118,10 +1266,12 @@ export interface components {
              */
             expiresAt?: string | null;
             /**
-             * @description A label. Its extension decides the upload's content type. Required unless there is a sourceUrl, whose last part is the default.
+             * @description A label. Its extension decides the upload's content type. Required unless there is a sourceUrl, whose last part is the default, or a clip.
              * @example holiday.mp4
              */
             filename?: string;
+            /** @description What becomes of a source in HDR (PQ or HLG). keep: av1 and hevc keep its brightness and its colours, with 10 bits, for screens that can show them; codecs must name one of them. sdr: they are made for ordinary screens, as H.264 always is. Absent: the server's default, mostly sdr. */
+            hdr?: components["schemas"]["NewFileHdr"];
             /** @description Public videos have permanent URLs, private ones signed URLs that expire. */
             isPublic: boolean;
             /**
@@ -1129,7 +1279,7 @@ export interface components {
              * @description A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes.
              */
             maxDurationSeconds?: number | null;
-            /** @description The outputs to make. Duplicates are ignored. Required unless there is a sourceUrl; the default is the server's. */
+            /** @description The outputs to make. Duplicates are ignored. Required unless there is a sourceUrl or a clip; the default is the server's. */
             resolutions?: components["schemas"]["ResolutionName"][];
             /**
              * Format: uri
@@ -1147,6 +1297,8 @@ export interface components {
             trim?: components["schemas"]["TrimBody"];
             /** @description Upscale sources that are smaller than the requested size, within the limits of the server. */
             upscale?: boolean | null;
+            /** @description A picture that is laid over everything that is made of the video. Absent: the usual one of your tenant, if it has one. null: none. */
+            watermark?: components["schemas"]["ChosenWatermark"] | null;
         };
         NewWebhook: {
             /** @description A note for people. */
@@ -1275,6 +1427,13 @@ export interface components {
             secret: string;
             /** @description Empty if pull is true. */
             url: string;
+        };
+        Replacement: {
+            /** @description Why status is fail. The video has the file that it had. */
+            failure?: components["schemas"]["Failure"];
+            /** Format: double */
+            progress: number;
+            status: components["schemas"]["VideoStatus"];
         };
         Report: {
             /** @description How it is converted, and why; known once it has been inspected. */
@@ -1616,7 +1775,7 @@ export interface components {
             isPublic: boolean;
             /**
              * Format: int64
-             * @description The largest file that is accepted in one PUT. Absent for a video with a sourceUrl.
+             * @description The largest file that is accepted in one PUT. Absent for a video with a sourceUrl or a clip.
              */
             maxUploadBytes?: number;
             resolutions: {
@@ -1624,17 +1783,17 @@ export interface components {
             };
             /**
              * Format: uri
-             * @description For a resumable upload with tus 1.0, instead of uploadUrl. Absent for a video with a sourceUrl.
+             * @description For a resumable upload with tus 1.0, instead of uploadUrl. Absent for a video with a sourceUrl or a clip.
              */
             tusUrl?: string;
             /**
              * Format: date-time
-             * @description When uploadUrl stops working. Absent for a video with a sourceUrl.
+             * @description When uploadUrl stops working. Absent for a video with a sourceUrl or a clip.
              */
             uploadExpiresAt?: string;
             /**
              * Format: uri
-             * @description PUT the original file here, with exactly the Content-Type given. Absent for a video with a sourceUrl.
+             * @description PUT the original file here, with exactly the Content-Type given. Absent for a video with a sourceUrl or a clip.
              */
             uploadUrl?: string;
         };
@@ -1668,6 +1827,8 @@ export interface components {
              */
             bitrate?: number;
             codec: components["schemas"]["VideoCodec"];
+            /** @description How bright the picture may be. Absent until the variant is made. */
+            dynamicRange?: components["schemas"]["VariantDynamicRange"];
             /** @description Why status is fail. */
             failure?: components["schemas"]["Failure"];
             /** Format: double */
@@ -1682,7 +1843,13 @@ export interface components {
              */
             videoUrl?: string;
         };
+        /** @enum {string} */
+        VariantDynamicRange: "sdr" | "pq" | "hlg";
         Video: {
+            /** @description Requests that name no site may play it, too. */
+            allowNoOrigin?: boolean;
+            /** @description The sites on which the video may be played. Absent: everywhere. Empty: only in the pages of this server. */
+            allowedOrigins?: string[];
             /** @description The captions of the video, one for each language. */
             captions: components["schemas"]["Captions"][];
             /** @description The chapters of the video. Absent where the video is shown without URLs. */
@@ -1746,6 +1913,8 @@ export interface components {
             previewUrl?: string;
             /** Format: double */
             progress: number;
+            /** @description The file that will replace this one, or that failed to; see replaceVideo. Absent otherwise. */
+            replacement?: components["schemas"]["Replacement"];
             resolutions: {
                 [key: string]: components["schemas"]["Resolution"];
             };
@@ -1781,10 +1950,16 @@ export interface components {
              * @description A page for people, with title and player. Public videos only.
              */
             watchUrl?: string;
+            /** @description What is laid over the pictures of the video. */
+            watermark?: components["schemas"]["WatermarkPlace"];
         };
         /** @enum {string} */
-        VideoCodec: "h264" | "av1";
+        VideoCodec: "h264" | "av1" | "hevc";
         VideoEdit: {
+            /** @description Requests that name no site may play the video, too. */
+            allowNoOrigin?: boolean;
+            /** @description The sites on which the video may be played, as in a create request. null: everywhere. */
+            allowedOrigins?: string[] | null;
             /** @description Replaces all metadata. null removes it. */
             customMetadata?: {
                 [key: string]: unknown;
@@ -1830,6 +2005,10 @@ export interface components {
             videos: components["schemas"]["VideoState"][];
         };
         VideoState: {
+            /** @description Requests that name no site may play it, too. */
+            allowNoOrigin?: boolean;
+            /** @description The sites on which the video may be played. Absent: everywhere. Empty: only in the pages of this server. */
+            allowedOrigins?: string[];
             /** @description The captions of the video, one for each language. Absent without URLs. */
             captions?: components["schemas"]["Captions"][];
             /** @description The chapters of the video. Absent where the video is shown without URLs. */
@@ -1894,6 +2073,8 @@ export interface components {
             previewUrl?: string;
             /** Format: double */
             progress: number;
+            /** @description The file that will replace this one, or that failed to; see replaceVideo. Absent otherwise. */
+            replacement?: components["schemas"]["Replacement"];
             resolutions: {
                 [key: string]: components["schemas"]["ResolutionState"];
             };
@@ -1929,6 +2110,8 @@ export interface components {
              * @description A page for people, with title and player. Public videos only.
              */
             watchUrl?: string;
+            /** @description What is laid over the pictures of the video. */
+            watermark?: components["schemas"]["WatermarkPlace"];
         };
         /** @enum {string} */
         VideoStatus: "pending_upload" | "processing" | "ready" | "fail";
@@ -1938,6 +2121,50 @@ export interface components {
             /** @description Send it as the query parameter token. */
             token: string;
         };
+        Watermark: {
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * Format: int64
+             * @description Of the picture, in pixels.
+             */
+            height: number;
+            /** Format: uuid */
+            id: string;
+            /** @description For people. */
+            name: string;
+            /**
+             * Format: int64
+             * @description Of the picture, in pixels.
+             */
+            width: number;
+        };
+        WatermarkList: {
+            /** @description Oldest first. */
+            watermarks: components["schemas"]["Watermark"][];
+        };
+        WatermarkPlace: {
+            /**
+             * Format: uuid
+             * @description It may have been deleted since.
+             */
+            id: string;
+            /**
+             * Format: double
+             * @description As a share of the width of the picture.
+             */
+            margin: number;
+            /** Format: double */
+            opacity: number;
+            position: components["schemas"]["WatermarkPlacePosition"];
+            /**
+             * Format: double
+             * @description As a share of the width of the picture.
+             */
+            width: number;
+        };
+        /** @enum {string} */
+        WatermarkPlacePosition: "top-left" | "top" | "top-right" | "left" | "center" | "right" | "bottom-left" | "bottom" | "bottom-right";
         Webhook: {
             /** Format: date-time */
             createdAt: string;
@@ -4605,7 +4832,12 @@ export interface operations {
     };
     getPrivateVideo: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The second at which a preview begins. Absent: the beginning, if there is an end. */
+                start?: number;
+                /** @description The second at which a preview ends. Absent: the end, if there is a start. */
+                end?: number;
+            };
             header?: never;
             path: {
                 /** @description The id of the video. */
@@ -4715,6 +4947,229 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Video"];
                 };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replaceVideo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your choice for this request. The same request with the same key within 24 hours returns the same video. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewFile"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Insufficient Storage */
+            507: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    giveUpReplace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Bad Request */
             400: {
@@ -5369,6 +5824,297 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listWatermarks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WatermarkList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    addWatermark: {
+        parameters: {
+            query?: {
+                /** @description What people call it. Default: Watermark. */
+                name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A picture, mostly with transparent parts; at most 2 MiB and 4096 × 4096 pixels. */
+        requestBody: {
+            content: {
+                "image/png": string;
+                "image/webp": string;
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Watermark"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Insufficient Storage */
+            507: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteWatermark: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the watermark. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
