@@ -60,7 +60,7 @@ func TestReplacingAFile(t *testing.T) {
 			if r := s.call("DELETE", "/api/video/"+before.ID+"/replace", nil); r.status != http.StatusOK {
 				t.Errorf("giving up answers %d %s", r.status, r.body)
 			}
-			after := before
+			var after watch
 			if public {
 				after = s.replaced(before, clip(t, blueClip))
 			} else {
