@@ -52,7 +52,7 @@ func (c *Client) WaitReplaced(ctx context.Context, id string, changed func(Video
 		if changed != nil {
 			changed(v)
 		}
-		return v.Replacement == nil || v.Replacement.Status.Done()
+		return v.Replacement == nil || v.Replacement.Status == Failed
 	}
 	err := c.follow(ctx, id, seen)
 	if errors.Is(err, errNoStream) {

@@ -149,7 +149,7 @@ func (c crossing) run(t testing.TB, point failpoint.Point) {
 		w := s.waitReady(u)
 		s.wantVideo(w, smallFrames)
 		if len(c.codecs) > 0 {
-			s.wantVariants(u, smallFrames)
+			s.wantVariants(u, smallFrames, append([]string{"h264"}, c.codecs...))
 		}
 		s.wantTidy(u)
 	case "private", "public":

@@ -109,7 +109,11 @@ func replacementsOf(ctx context.Context, q store.Queries, ids []video.ID) (map[v
 	}
 	all := make(map[video.ID]*Replacement, len(hidden))
 	for _, v := range hidden {
-		all[v.Replaces] = &Replacement{v.Status, progress(v.Status, steps[v.ID], func(store.Step) bool { return true }), v.Failure}
+		r := &Replacement{v.Status, progress(v.Status, steps[v.ID], func(store.Step) bool { return true }), v.Failure}
+		if r.Status == video.Ready { // the video takes it in a moment, and has the file before until then
+			r.Status = video.Processing
+		}
+		all[v.Replaces] = r
 	}
 	return all, nil
 }
