@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"net/http"
 )
 
@@ -46,18 +45,7 @@ func (c *Client) ReplaceFile(ctx context.Context, id, file string, f NewFile, o 
 // WaitReplaced waits until no other file is on its way to a video, and returns its state. If that file failed, the error
 // is a [*FailedError], and the video has the file that it had. Changed is called as by Wait.
 func (c *Client) WaitReplaced(ctx context.Context, id string, changed func(Video)) (Video, error) {
-	var last Video
-	seen := func(v Video) bool {
-		last = v
-		if changed != nil {
-			changed(v)
-		}
-		return v.Replacement == nil || v.Replacement.Status == Failed
-	}
-	err := c.follow(ctx, id, seen)
-	if errors.Is(err, errNoStream) {
-		err = c.poll(ctx, id, seen)
-	}
+	last, err := c.waitUntil(ctx, id, changed, func(v Video) bool { return v.Replacement == nil || v.Replacement.Status == Failed })
 	if err == nil && last.Replacement != nil && last.Replacement.Failure != nil {
 		err = &FailedError{ID: id, Failure: *last.Replacement.Failure}
 	}

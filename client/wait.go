@@ -16,22 +16,27 @@ const pollPause = 2 * time.Second
 // Wait follows the events of the video, and polls where something between here and the server
 // does not let them through. Cuts and restarts of the server are survived; the end of ctx is not.
 func (c *Client) Wait(ctx context.Context, id string, changed func(Video)) (Video, error) {
-	var last Video
+	last, err := c.waitUntil(ctx, id, changed, func(v Video) bool { return v.Status.Done() })
+	if err != nil {
+		return last, err
+	}
+	return last, last.Err()
+}
+
+// waitUntil follows a video, as Wait does, until its state is done, and returns the last one that it has seen.
+func (c *Client) waitUntil(ctx context.Context, id string, changed func(Video), done func(Video) bool) (last Video, err error) {
 	seen := func(v Video) bool {
 		last = v
 		if changed != nil {
 			changed(v)
 		}
-		return v.Status.Done()
+		return done(v)
 	}
-	err := c.follow(ctx, id, seen)
+	err = c.follow(ctx, id, seen)
 	if errors.Is(err, errNoStream) {
 		err = c.poll(ctx, id, seen)
 	}
-	if err != nil {
-		return last, err
-	}
-	return last, last.Err()
+	return last, err
 }
 
 // follow reads events until seen has seen enough. It returns errNoStream where polling is better.

@@ -22,7 +22,7 @@ type Site struct {
 	scheme string // "": http and https
 	host   string // in lower case, without the star; an address of IPv6 without brackets
 	below  bool   // hosts below it, and not the host itself
-	port   string // "": the one of the scheme
+	port   string // "": the usual port of the scheme
 }
 
 // ParseSite parses an entry: a host, if need be with a scheme in front and a port behind it.
