@@ -163,6 +163,7 @@ func (p *parts) maintain(ctx context.Context) {
 	}
 	all.Go(func() { p.removeOldEvents(ctx) })
 	all.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
+	all.Go(func() { panics.Log(ctx, p.log, "indexing captions panicked", func() { p.indexer.Run(ctx) }) })
 	all.Go(func() { panics.Log(ctx, p.log, "maintenance panicked", func() { p.maintenance.Run(ctx) }) })
 	all.Wait()
 }

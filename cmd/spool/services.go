@@ -27,6 +27,7 @@ import (
 	"github.com/spool-video/spool/internal/service/visibility"
 	"github.com/spool-video/spool/internal/service/watermarks"
 	"github.com/spool-video/spool/internal/service/webhook"
+	"github.com/spool-video/spool/internal/service/words"
 	"github.com/spool-video/spool/internal/web/api"
 )
 
@@ -54,6 +55,7 @@ type services struct {
 	deleter     *janitor.Deleter
 	visibility  *visibility.Service
 	maintenance *janitor.Maintenance
+	indexer     *words.Indexer
 	system      *system.Service
 	webhooks    *webhook.Service // nil in a worker
 	purges      *cdn.Recorder    // nil unless a CDN is to be told of deletions
@@ -117,6 +119,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	if c.servesRequests() {
 		p.maintenance.Deleter = p.deleter
 	}
+	p.indexer = &words.Indexer{Store: p.store, Blobs: p.blobs, Now: now, Log: log}
 	if moved, err := marker.Moved(ctx); err != nil {
 		return err
 	} else if moved {

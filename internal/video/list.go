@@ -25,6 +25,7 @@ type Filter struct {
 	Labels []Label  // all of them must match
 	Tags   []string // the video must have all of them
 	Words  []string // all of them must occur in its names; from Words
+	Said   string   // what must be said in its captions; "": anything
 	Public *bool    // nil: public and private ones
 	// CreatedFrom is part of the time that the filter selects, CreatedBefore is not. Both are whole milliseconds;
 	// zero: no limit.
@@ -56,6 +57,7 @@ const (
 	ByTitle    Sort = "title"
 	ByDuration Sort = "duration"
 	BySize     Sort = "size"
+	BySaid     Sort = "said" // the order of a search in what is said: nearly the one of creation
 )
 
 // Order is the order of a list; the zero Order has the newest first. Videos that are equal in it are ordered by
@@ -76,7 +78,7 @@ func (o Order) String() string {
 // orders are all orders, by their names.
 var orders = func() map[string]Order {
 	all := map[string]Order{}
-	for _, by := range []Sort{ByCreation, ByTitle, ByDuration, BySize} {
+	for _, by := range []Sort{ByCreation, ByTitle, ByDuration, BySize, BySaid} {
 		for _, o := range []Order{{By: by}, {By: by, Ascending: true}} {
 			all[o.String()] = o
 		}

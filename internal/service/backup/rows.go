@@ -119,11 +119,12 @@ func DropTables(ctx context.Context, s *store.Store) error {
 		if tables, err = (schema{s.Queries, true}).tables(ctx); err != nil {
 			return err
 		}
+		tables = append(tables, textIndex)
 		forget = `DELETE FROM migration`
 	}
 	tables = slices.DeleteFunc(tables, func(name string) bool { return slices.Contains(markTables, name) })
-	// A table is dropped after the tables that refer to it. Those that are not backed up refer to none.
-	slices.SortStableFunc(tables, func(a, b string) int { return slices.Index(backedUp, b) - slices.Index(backedUp, a) })
+	// A table is dropped after the tables that refer to it.
+	slices.SortStableFunc(tables, func(a, b string) int { return dropOrder(a) - dropOrder(b) })
 	return s.InTx(ctx, func(tx *store.Tx) error {
 		for _, name := range tables {
 			if _, err := tx.Exec(ctx, "drop tables", `DROP TABLE IF EXISTS "`+name+`"`); err != nil {
@@ -133,6 +134,14 @@ func DropTables(ctx context.Context, s *store.Store) error {
 		_, err := tx.Exec(ctx, "forget migrations", forget)
 		return err
 	})
+}
+
+// dropOrder returns when a table is dropped: first those that are not backed up, which may refer to the others.
+func dropOrder(table string) int {
+	if i := slices.Index(backedUp, table); i >= 0 {
+		return len(backedUp) - i
+	}
+	return 0
 }
 
 // adaptRows adapts the rows of a backup to their new place. Uploads that were not completed have to be

@@ -19,6 +19,8 @@ var backedUp = []string{
 
 // notBackedUp are the other tables, and why a copy of the database has no use for their rows.
 var notBackedUp = map[string]string{
+	"said_video":          "captions are indexed again",
+	"said_block":          "the same",
 	"tag":                 "a restore counts the tags of the videos again",
 	"migration":           "a restore makes the schema itself",
 	"database_identity":   "a copy is another database, with an ownership marker of its own",
@@ -28,6 +30,9 @@ var notBackedUp = map[string]string{
 	"backup_hold":         "which backups run now",
 	"restore_in_progress": "whether this database is being filled",
 }
+
+// textIndex is the index of words on SQLite: a table that keeps itself up to date, with some that belong to it.
+const textIndex = "said_index"
 
 // columnKind is what a column holds, in either database.
 type columnKind int
@@ -93,11 +98,11 @@ func (s schema) columns(ctx context.Context, table string) ([]column, error) {
 	return all, err
 }
 
-// tables returns the names of all tables in the database.
+// tables returns the names of all tables in the database but the ones of textIndex.
 func (s schema) tables(ctx context.Context) ([]string, error) {
 	query := `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' ORDER BY 1`
 	if s.sqlite {
-		query = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`
+		query = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '` + textIndex + `%' ORDER BY name`
 	}
 	return texts(ctx, s.q, "read the schema", query)
 }

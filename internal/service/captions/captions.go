@@ -25,6 +25,7 @@ import (
 	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/words"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -94,9 +95,12 @@ func (s *Service) Put(ctx context.Context, by auth.Actor, id video.ID, u Upload)
 		}
 		if replaced = ""; had && old.Name != f.Name {
 			replaced, v.Files = old.Name, v.WithoutFile(old.Name)
-			if err := s.purges.File(ctx, tx, v, cdn.CaptionsRemoved, old.Name); err != nil {
+			if err := errors.Join(s.purges.File(ctx, tx, v, cdn.CaptionsRemoved, old.Name), words.Remove(ctx, tx, id, old.Name)); err != nil {
 				return err
 			}
+		}
+		if err := words.Add(ctx, tx, v, f, text); err != nil {
+			return err
 		}
 		created, v.Files = !had, v.WithFiles(f)
 		return tx.SetFindings(ctx, id, store.Findings{Files: v.Files})
@@ -140,7 +144,7 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, langua
 		if gone, has = v.CaptionsIn(language); !has {
 			return &video.Error{Kind: video.NotFound, Code: "captions_not_found", Msg: "The video has no captions in this language."}
 		}
-		if err := s.purges.File(ctx, tx, v, cdn.CaptionsRemoved, gone.Name); err != nil {
+		if err := errors.Join(s.purges.File(ctx, tx, v, cdn.CaptionsRemoved, gone.Name), words.Remove(ctx, tx, id, gone.Name)); err != nil {
 			return err
 		}
 		return tx.SetFindings(ctx, id, store.Findings{Files: v.WithoutFile(gone.Name)})

@@ -9,6 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/words"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -18,6 +19,8 @@ type State struct {
 	Progress    float64           // 0 to 1
 	Resolutions []ResolutionState // in the order asked for
 	Settled     bool              // see video.Settled
+
+	Matches []words.Match // where a search has found what is said
 
 	Replacement *Replacement // the file that will replace this one; nil: no file will
 
@@ -89,6 +92,9 @@ type Page struct {
 func (c *Catalog) List(ctx context.Context, by auth.Actor, f video.Filter, after video.Cursor, limit int) (Page, error) {
 	if err := by.Require(auth.Read); err != nil {
 		return Page{}, err
+	}
+	if f.Said != "" {
+		return c.listSaid(ctx, by.Tenant, f, after, limit)
 	}
 	var videos []video.Video
 	var next video.Cursor

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/objects"
+	"github.com/spool-video/spool/internal/service/words"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -40,6 +42,10 @@ func (t *Tasks) PublishMissing(ctx context.Context, task queue.Task, v video.Vid
 func (t *Tasks) publishFiles(ctx context.Context, task queue.Task, v video.Video, files []NewFile, wanted func(video.Video, video.File) bool) error {
 	c := newCopies(t.blobs)
 	defer c.discard()
+	texts, err := readCaptions(files)
+	if err != nil {
+		return err
+	}
 	listed, err := t.stageFiles(ctx, v, files, c)
 	if err != nil {
 		return err
@@ -59,8 +65,31 @@ func (t *Tasks) publishFiles(ctx context.Context, task queue.Task, v video.Video
 		if err != nil {
 			return err
 		}
+		for _, f := range listed {
+			if text, is := texts[f.Name]; is {
+				if err := words.Add(ctx, tx, v, f, text); err != nil {
+					return err
+				}
+			}
+		}
 		return tx.SetFindings(ctx, v.ID, store.Findings{Files: v.WithFiles(listed...)})
 	}})
+}
+
+// readCaptions returns the texts of the files that are captions, by name.
+func readCaptions(files []NewFile) (map[string][]byte, error) {
+	texts := map[string][]byte{}
+	for _, f := range files {
+		if !f.IsCaptions() {
+			continue
+		}
+		text, err := os.ReadFile(f.Path)
+		if err != nil {
+			return nil, fmt.Errorf("read captions: %w", err)
+		}
+		texts[f.Name] = text
+	}
+	return texts, nil
 }
 
 // placed returns a file as it is listed: a file of the automatic poster is kept beside a chosen one.

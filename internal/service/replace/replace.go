@@ -20,6 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/service/chapters"
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/words"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -105,7 +106,11 @@ func (s *Service) swap(ctx context.Context, tx *store.Tx, id, hidden video.ID) e
 	if err := chapters.Embed(ctx, tx, v.ID, c.Plan); err != nil {
 		return err
 	}
-	if err := tx.ReplaceFile(ctx, v.WithFileOf(c, s.now().Add(Grace)), c); err != nil {
+	now := v.WithFileOf(c, s.now().Add(Grace))
+	if err := words.Carry(ctx, tx, now, c.ID); err != nil {
+		return err
+	}
+	if err := tx.ReplaceFile(ctx, now, c); err != nil {
 		return err
 	}
 	if err := s.passes.Replaced(ctx, tx, v.ID); err != nil {

@@ -76,7 +76,7 @@ type newKey struct {
 func (r keyRoutes) get(ctx context.Context, c *call) (*keyView, error) {
 	out := &keyView{
 		ID: c.actor.KeyID, Tenant: c.actor.Tenant, Scopes: append([]auth.Scope{}, c.actor.Scopes...),
-		MaxFileBytes: r.uploads.LargestFile(), DefaultResolutions: words[resolutionName](r.catalog.DefaultResolutions()),
+		MaxFileBytes: r.uploads.LargestFile(), DefaultResolutions: convertAll[resolutionName](r.catalog.DefaultResolutions()),
 	}
 	if !slices.Contains(c.actor.Scopes, auth.Admin) {
 		return out, nil

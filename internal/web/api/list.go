@@ -14,6 +14,7 @@ import (
 
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/words"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -50,6 +51,7 @@ func (r listRoutes) list(ctx context.Context, c *call) (*videoList, error) {
 	out := &videoList{Videos: make([]videoStateView, len(found.Videos)), NextCursor: nextCursor(found.Next)}
 	for i, s := range found.Videos {
 		out.Videos[i] = viewState(s)
+		out.Videos[i].Matches = viewMatches(s.Matches)
 		out.Videos[i].VideoFiles = viewVideoFiles(r.catalog.FileURLs(s.Video, base))
 	}
 	return out, nil
@@ -104,6 +106,11 @@ func (q *listQuery) parameters() []parameter {
 				"A page of such a search may have few videos, or none, and a nextCursor: continue with it.",
 		},
 		{
+			name: "said", decode: q.decodeSaid, schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(video.MaxWanted)},
+			doc: "Only videos in whose captions all of these words are said, in one cue or in neighbouring ones; case and accents do not matter. " +
+				"matches tells where. The order is createdAt. A page of such a search may have few videos, or none, and a nextCursor: continue with it.",
+		},
+		{
 			name: "isPublic", decode: q.decodePublic, schema: &huma.Schema{Type: huma.TypeBoolean},
 			doc: "Only public videos, or only private ones. A page of such a list may have few videos, or none, and a nextCursor: continue with it.",
 		},
@@ -142,6 +149,17 @@ func (q *listQuery) decodeWords(s string) []video.Fault {
 	return nil
 }
 
+func (q *listQuery) decodeSaid(s string) []video.Fault {
+	q.filter.Said = s
+	if utf8.RuneCountInString(s) > video.MaxWanted {
+		return []video.Fault{{Field: "said", Code: "out_of_range", Message: fmt.Sprintf("must have at most %d characters", video.MaxWanted)}}
+	}
+	if _, ok := words.Parse(s); !ok {
+		return []video.Fault{{Field: "said", Code: "out_of_range", Message: "must have a word"}}
+	}
+	return nil
+}
+
 func (q *listQuery) decodePublic(s string) []video.Fault {
 	public := s == "true"
 	if !public && s != "false" {
@@ -175,6 +193,12 @@ func (q *listQuery) decodeOrder(url.Values) (faults []video.Fault) {
 		if q.sort == sortNewest || q.sort == sortOldest {
 			faults = append(faults, video.Fault{Field: "order", Code: "not_allowed", Message: "cannot be combined with newest and oldest, which are orders themselves"})
 		}
+	}
+	if q.filter.Said != "" {
+		if q.filter.Order.By != video.ByCreation {
+			faults = append(faults, video.Fault{Field: "sort", Code: "not_allowed", Message: "must be createdAt, newest or oldest together with said"})
+		}
+		q.filter.Order.By = video.BySaid
 	}
 	if q.after != (video.Cursor{}) && q.after.Order != q.filter.Order {
 		faults = append(faults, wrongOrder())

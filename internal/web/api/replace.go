@@ -47,7 +47,7 @@ func (n *newFile) check() []video.Fault { return n.Trim.check() }
 
 func (n *newFile) draft() video.Draft {
 	return video.Draft{
-		Filename: n.Filename, Resolutions: words[video.Name](n.Resolutions), Thumbnails: n.ThumbnailTimestampsSeconds,
+		Filename: n.Filename, Resolutions: convertAll[video.Name](n.Resolutions), Thumbnails: n.ThumbnailTimestampsSeconds,
 		Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
 		Trim: n.Trim.trim(), HDR: n.HDR, MaxSeconds: n.MaxDurationSeconds,
 	}

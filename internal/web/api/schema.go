@@ -93,8 +93,8 @@ func (metadata) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, Nullable: true, AdditionalProperties: true}
 }
 
-// words converts a list of words to a list of another type; nil stays nil.
-func words[To, From ~string](list []From) []To {
+// convertAll converts a list of words to a list of another type; nil stays nil.
+func convertAll[To, From ~string](list []From) []To {
 	if list == nil {
 		return nil
 	}

@@ -93,7 +93,7 @@ type newVideo struct {
 func (n *newVideo) draft() video.Draft {
 	return video.Draft{
 		Watermark: n.Watermark.choice(),
-		Filename:  n.Filename, Title: n.Title, Resolutions: words[video.Name](n.Resolutions), IsPublic: n.IsPublic, Thumbnails: n.ThumbnailTimestampsSeconds,
+		Filename:  n.Filename, Title: n.Title, Resolutions: convertAll[video.Name](n.Resolutions), IsPublic: n.IsPublic, Thumbnails: n.ThumbnailTimestampsSeconds,
 		Metadata: json.RawMessage(n.CustomMetadata), Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
 		Tags: n.Tags, ExpiresAt: (*time.Time)(n.ExpiresAt), MaxSeconds: n.MaxDurationSeconds, HDR: n.HDR,
 		Trim: n.Trim.trim(), Clip: n.Clip.clip(),

@@ -192,6 +192,7 @@ type videoStateView struct {
 	VideoChapters
 	VideoOrigins
 	VideoDetails
+	Matches []matchView `json:"matches,omitempty" nullable:"false" doc:"In a list with said: where the words are said, at most 5 places. Absent elsewhere."`
 }
 
 type resolutionStateView struct {

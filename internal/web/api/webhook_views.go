@@ -64,7 +64,7 @@ type webhookList struct {
 }
 
 func viewWebhook(w webhook.Webhook) WebhookView {
-	events := append([]eventType{}, words[eventType](w.Events)...) // never null
+	events := append([]eventType{}, convertAll[eventType](w.Events)...) // never null
 	return WebhookView{ID: w.ID, URL: w.URL, Events: events, Description: w.Description, Enabled: w.Enabled,
 		CreatedAt: w.CreatedAt.UTC(), Pull: w.Pull, DisabledReason: w.DisabledReason}
 }

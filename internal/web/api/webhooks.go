@@ -44,7 +44,7 @@ func (r webhookRoutes) register(t *table) {
 }
 
 func (r webhookRoutes) create(ctx context.Context, c *call, in *newWebhook) (*registeredWebhook, error) {
-	w, secret, err := r.webhooks.Create(ctx, c.actor, webhook.Draft{URL: in.URL, Pull: in.Pull, Events: words[video.EventType](in.Events), Description: in.Description})
+	w, secret, err := r.webhooks.Create(ctx, c.actor, webhook.Draft{URL: in.URL, Pull: in.Pull, Events: convertAll[video.EventType](in.Events), Description: in.Description})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (r webhookRoutes) get(ctx context.Context, c *call) (*WebhookView, error) {
 func (r webhookRoutes) update(ctx context.Context, c *call, in *webhookChanges) (*WebhookView, error) {
 	changes := webhook.Changes{URL: in.URL, Description: in.Description, Enabled: in.Enabled}
 	if in.Events != nil {
-		changes.Events = new(words[video.EventType](*in.Events))
+		changes.Events = new(convertAll[video.EventType](*in.Events))
 	}
 	w, err := r.webhooks.Update(ctx, c.actor, string(c.id), changes)
 	if err != nil {

@@ -22,6 +22,13 @@ import (
 // files only add, so that old and new binaries work side by side during an upgrade.
 const breaking = ".breaking.sql"
 
+// ofSQLite and ofPostgres are the suffixes of files for one of the databases, which has something that the other one
+// makes in another way.
+const (
+	ofSQLite   = ".sqlite.sql"
+	ofPostgres = ".postgres.sql"
+)
+
 // ErrNewer means that the database has a breaking migration which this binary does
 // not know. Continuing could destroy what the newer binary wrote.
 var ErrNewer = errors.New("the database was made by a newer Spool")
@@ -41,7 +48,7 @@ var ErrUnreleased = errors.New("the database was made by a build of Spool from b
 // On SQLite the pool should be opened with _txlock=immediate and a busy_timeout, so
 // that SQLite does the waiting; on PostgreSQL without a lock_timeout.
 func Up(ctx context.Context, db *sql.DB, set string, files fs.FS) (newer []string, err error) {
-	names, err := fileNames(set, files)
+	names, err := fileNames(set, files, isPostgres(db))
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +71,7 @@ func Up(ctx context.Context, db *sql.DB, set string, files fs.FS) (newer []strin
 // UpToDate reports whether Up would apply nothing to a database of PostgreSQL, and returns what Up would return
 // then. It waits for no lock: most starts find nothing to do.
 func UpToDate(ctx context.Context, db *sql.DB, set string, files fs.FS) (yes bool, newer []string, err error) {
-	names, err := fileNames(set, files)
+	names, err := fileNames(set, files, true)
 	if err != nil {
 		return false, nil, err
 	}
@@ -82,13 +89,17 @@ func UpToDate(ctx context.Context, db *sql.DB, set string, files fs.FS) (yes boo
 // undefinedTable is what PostgreSQL says of a table that is not there.
 const undefinedTable = "42P01"
 
-// fileNames returns the names of the files, in the order in which they are applied.
-func fileNames(set string, files fs.FS) ([]string, error) {
+// fileNames returns the names of the files for a database, in the order in which they are applied.
+func fileNames(set string, files fs.FS, postgres bool) ([]string, error) {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
 		return nil, fmt.Errorf("list the migrations of %s: %w", set, err)
 	}
-	return names, nil
+	other := ofPostgres
+	if postgres {
+		other = ofSQLite
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, other) }), nil
 }
 
 // compare returns which of the files are not applied yet, and which applied ones only a newer binary knows.
