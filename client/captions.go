@@ -18,6 +18,14 @@ type Caption struct {
 	URL      string `json:"url,omitempty"`
 }
 
+// Match is a place in a video where words are said, as its captions in a language tell.
+type Match struct {
+	Language string  `json:"language"`
+	Start    float64 `json:"startSeconds"`
+	End      float64 `json:"endSeconds"`
+	Text     string  `json:"text"`
+}
+
 // CaptionOptions describe a text track.
 type CaptionOptions struct {
 	Label string // as the player's menu shows it

@@ -174,6 +174,7 @@ type Video struct {
 	AllowNoOrigin  bool     `json:"allowNoOrigin,omitempty"`
 
 	Captions        []Caption    `json:"captions,omitempty"`
+	Matches         []Match      `json:"matches,omitempty"` // where the words of [Filter.Said] are said, up to 5 places
 	Chapters        []Chapter    `json:"chapters,omitempty"`
 	ChaptersURL     string       `json:"chaptersUrl,omitempty"` // WebVTT
 	CreatedAt       time.Time    `json:"createdAt,omitzero"`

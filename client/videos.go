@@ -93,6 +93,7 @@ type Filter struct {
 	Status   Status            // only those
 	Metadata map[string]string // only those with these values at the top level of their metadata, up to 10
 	Tags     []string          // only those with all of these tags, up to 10
+	Said     string            // only those in whose captions these words are said; see [Video.Matches]
 	Public   *bool             // only public ones, or only private ones
 	PageSize int               // how many the server is asked for at once, 1 to 100; 0 means 100
 
@@ -115,7 +116,7 @@ func (c *Client) Videos(ctx context.Context, f Filter) iter.Seq2[Video, error] {
 	if f.Public != nil {
 		query.Set("isPublic", strconv.FormatBool(*f.Public))
 	}
-	for name, value := range map[string]string{"sort": f.Sort, "order": f.Order} {
+	for name, value := range map[string]string{"sort": f.Sort, "order": f.Order, "said": f.Said} {
 		if value != "" {
 			query.Set(name, value)
 		}

@@ -18,6 +18,7 @@ type cli struct {
 	Serve       serveCommand         `cmd:"" help:"Run the service."`
 	Upload      clientcmd.Upload     `cmd:"" help:"Upload files, and resume uploads that were stopped."`
 	List        clientcmd.List       `cmd:"" name:"ls" help:"List videos."`
+	Search      clientcmd.Search     `cmd:"" help:"Find videos by what is said in them."`
 	Get         clientcmd.Get        `cmd:"" help:"Show a video and its URLs."`
 	Set         clientcmd.Set        `cmd:"" help:"Change videos: title, metadata, tags, expiry."`
 	Watch       clientcmd.Watch      `cmd:"" help:"Follow the processing of videos."`
@@ -56,7 +57,7 @@ const description = `Spool receives video uploads and transcodes them to MP4 fil
 
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
 spool.toml. A flag overrides the environment, the environment overrides the file.
-upload, ls, get, set, watch, rm, captions, chapters, clip, preview, share, original, replace, poster and webhooks speak
+upload, ls, search, get, set, watch, rm, captions, chapters, clip, preview, share, original, replace, poster and webhooks speak
 to the server at SPOOL_SERVER (default: http://localhost:8080) with the key in SPOOL_API_KEY.`
 
 // newParser builds the parser of the command line. Flags that are not on it come from s.

@@ -1144,6 +1144,19 @@ export interface components {
             /** @description Changes the tags of each video. */
             tags?: components["schemas"]["TagChanges"];
         };
+        Match: {
+            /** Format: double */
+            endSeconds: number;
+            /**
+             * @description Of the captions (BCP 47).
+             * @example en
+             */
+            language: string;
+            /** Format: double */
+            startSeconds: number;
+            /** @description What is said there: one cue, or a few. */
+            text: string;
+        };
         NewChapter: {
             /**
              * Format: double
@@ -2059,6 +2072,8 @@ export interface components {
              */
             importProgress?: number;
             isPublic: boolean;
+            /** @description In a list with said: where the words are said, at most 5 places. Absent elsewhere. */
+            matches?: components["schemas"]["Match"][];
             /** @description hlsUrl and dashUrl play from the beginning now. A long video is playable long before it is ready. */
             playable: boolean;
             /**
@@ -2852,6 +2867,8 @@ export interface operations {
                 status?: components["schemas"]["VideoStatus"];
                 /** @description Only videos whose title or filename has all of these words, or parts of words, in it; case does not matter. A page of such a search may have few videos, or none, and a nextCursor: continue with it. */
                 q?: string;
+                /** @description Only videos in whose captions all of these words are said, in one cue or in neighbouring ones; case and accents do not matter. matches tells where. The order is createdAt. A page of such a search may have few videos, or none, and a nextCursor: continue with it. */
+                said?: string;
                 /** @description Only public videos, or only private ones. A page of such a list may have few videos, or none, and a nextCursor: continue with it. */
                 isPublic?: boolean;
                 /** @description Only videos that were created after this time. */

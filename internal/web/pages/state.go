@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -29,9 +30,23 @@ type state struct {
 	Poster     string  `json:"poster"`
 	Storyboard string  `json:"storyboard"`
 	Chapters   string  `json:"chapters"`
+	Texts      []text  `json:"texts"`
 	Duration   float64 `json:"duration"` // seconds
 	Tall       bool    `json:"tall"`     // higher than wide
 	Facts      string  `json:"facts"`
+}
+
+// text is captions that the transcript shows.
+type text struct {
+	Language string `json:"language"`
+	Label    string `json:"label"`
+	URL      string `json:"url"`
+}
+
+// TextList is the list of texts as an attribute.
+func (s state) TextList() (string, error) {
+	list, err := json.Marshal(s.Texts)
+	return string(list), err
 }
 
 // Percent is the progress as people read it.
@@ -44,12 +59,15 @@ func stateOf(info catalog.PlaybackInfo) state {
 		HLS: info.URLs.HLS, Duration: v.Duration.Seconds(),
 	}
 	s.MP4, _ = fileOf(info)
+	s.Texts = []text{} // never null
 	for _, f := range info.URLs.Files {
-		switch f.Name {
-		case video.PosterFile:
+		switch {
+		case f.Name == video.PosterFile:
 			s.Poster = urlIfMade(v, f)
-		case video.StoryboardFile:
+		case f.Name == video.StoryboardFile:
 			s.Storyboard = urlIfMade(v, f)
+		case f.IsCaptions():
+			s.Texts = append(s.Texts, text{f.Language, f.Label, f.URL})
 		}
 	}
 	for _, r := range info.Resolutions {

@@ -29,6 +29,10 @@
 // interruption. The property media is the video element; the element fires "spool-error" with a detail of
 // {message} when it gives up, and a call of its reload() tries again, with new URLs if they were changed before.
 //
+// Beside it, <spool-transcript texts="…"> shows what is said: texts is a JSON list of {language, label, url} of WebVTT files.
+// It belongs to the first player of the page, or to the one in its property player, and has the colours of the page
+// (--text, --soft, --panel, --ground, --line, --accent). The attribute open says that it is unfolded.
+//
 // It is as large as its box: width 100 % and 16:9 unless the page's style sheet says otherwise. Its
 // accent colour is the custom property --spool-accent.
 //

@@ -57,7 +57,7 @@ function go(query, replace) {
   route();
 }
 
-// parse reads the fragment of the URL: {page, id, tab, query}. The key is never a part of it.
+// parse reads the fragment of the URL: {page, id, tab, start, query}. The key is never a part of it.
 function parse() {
   const [path, search = ""] = location.hash.replace(/^#/, "").split("?");
   const given = new URLSearchParams(search);
@@ -67,7 +67,7 @@ function parse() {
   if (!Object.hasOwn(sorts, sort)) query.sort = "";
   for (const name of ["from", "to"]) if (!/^\d{4}-\d\d-\d\d$/.test(query[name])) query[name] = "";
   const [, id, tab = ""] = /^\/video\/([0-9A-Za-z-]+)(?:\/([a-z]+))?$/.exec(path) ?? [];
-  return { page: id ? "video" : ["/settings", "/system"].includes(path) ? path.slice(1) : "library", id, tab, query };
+  return { page: id ? "video" : ["/settings", "/system"].includes(path) ? path.slice(1) : "library", id, tab, start: Number.parseFloat(given.get("start") ?? ""), query };
 }
 
 // loadVideoPage loads the page of a video, which is half of the console, when the first one is opened. It returns null
@@ -119,7 +119,7 @@ async function identify() {
 
 function show(to, VideoPage) {
   const previous = page;
-  if (to.id && previous?.id === to.id && !previous.gone) return previous.select(to.tab);
+  if (to.id && previous?.id === to.id && !previous.gone) return previous.select(to.tab, to.start);
   if (!previous && home.shown) home.scroll = scrollY;
   page?.stop();
   page = null;
@@ -129,7 +129,7 @@ function show(to, VideoPage) {
   home.shown = false;
   home.dock.fold();
   page = to.page === "settings" ? new SettingsPage(() => forget.click()) : to.page === "system" ? new SystemPage(showOutdated) : new VideoPage(to.id, {
-    tab: to.tab, known: home.library.known(to.id), upload: home.form && (() => home.form.open()), replaceFile: (file) => home.dock.add(file, { filename: file.name }, null, to.id), showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
+    tab: to.tab, start: to.start, known: home.library.known(to.id), upload: home.form && (() => home.form.open()), replaceFile: (file) => home.dock.add(file, { filename: file.name }, null, to.id), showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
   });
   view.replaceChildren(page.node);
   scrollTo(0, 0);

@@ -1,6 +1,7 @@
 // One video of the library.
 
 import { announce, el, icon, setText } from "./dom.js";
+import { clock } from "./clock.js";
 import { isFetching } from "./importing.js";
 import { ago, bytes, dateTime, duration, percent, pictureSize, place, statuses, statusOf, titleOf, waits } from "./format.js";
 
@@ -24,6 +25,8 @@ export class Card {
   #failure = el("p", { class: "failure" });
   #tags = el("ul", { class: "tags", "aria-label": "Tags" });
   #shownTags = "";
+  #matches = el("ul", { class: "matches", "aria-label": "Where it is said" });
+  #shownMatches = "";
   #poster = null;
   #posterTried = 0;
   #preview = null;
@@ -37,7 +40,7 @@ export class Card {
     this.#work.append(this.#bar, this.#percent);
     this.#thumb.append(icon("film"), this.#badge, this.#length);
     this.node = el("li", { class: "video" }, this.#thumb,
-      el("div", { class: "words" }, this.#name, this.#work, this.#meta, this.#tags, this.#failure),
+      el("div", { class: "words" }, this.#name, this.#work, this.#meta, this.#tags, this.#failure, this.#matches),
       select && el("label", { class: "pick" }, this.box));
     this.#name.href = `#/video/${encodeURIComponent(video.id)}`;
     this.#created.dateTime = video.createdAt;
@@ -66,7 +69,17 @@ export class Card {
     this.#bar.setAttribute("aria-label", `Progress of ${title}`);
     setText(this.#percent, waits(video) ? place(video) : percent(this.#bar.value));
     this.#showMeta(video);
+    this.#showMatches(video.matches ?? []);
     this.#showPoster(video.posterUrl);
+  }
+
+  // showMatches shows where a search has found what is said. Each place leads to the video at its time.
+  #showMatches(all) {
+    if (JSON.stringify(all) === this.#shownMatches) return;
+    this.#shownMatches = JSON.stringify(all);
+    this.#matches.hidden = all.length === 0;
+    this.#matches.replaceChildren(...all.map(({ language, startSeconds, text }) => el("li", {},
+      el("a", { href: `${this.#name.href}?start=${startSeconds}` }, el("span", { class: "at" }, clock(Math.floor(startSeconds))), " ", el("span", { lang: language, dir: "auto" }, text)))));
   }
 
   #showMeta(video) {

@@ -31,7 +31,7 @@ const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 const titleKey = (title) => title.toUpperCase().toLowerCase().normalize("NFD").replace(/\p{Mn}/gu, "");
 
 // everything is the query that shows all videos.
-export const everything = { q: "", status: "", sort: "", visibility: "", from: "", to: "", tag: [] };
+export const everything = { q: "", in: "", status: "", sort: "", visibility: "", from: "", to: "", tag: [] };
 
 const same = (a, b) => String(a) === String(b); // of two values of a query; a tag with a comma in it is worth a reload
 
@@ -53,6 +53,7 @@ export class Library {
 
   #title = el("h1", { id: "list-title", tabindex: -1 }, "Videos");
   #search = el("input", { type: "search", id: "search", placeholder: "Search titles and file names", autocomplete: "off", spellcheck: "false", maxlength: 200, "aria-keyshortcuts": "/", title: "Press / to search" });
+  #in = el("select", { id: "search-in" }, [["", "in titles"], ["said", "in what is said"]].map(([value, text]) => el("option", { value }, text)));
   #filter = el("select", { id: "filter" },
     el("option", { value: "" }, "All videos"), Object.entries(statuses).map(([value, text]) => el("option", { value }, text)));
   #visibility = el("select", { id: "visibility" }, [["", "Public and private"], ["public", "Public"], ["private", "Private"]].map(([value, text]) => el("option", { value }, text)));
@@ -90,13 +91,14 @@ export class Library {
       this.#typing = setTimeout(() => this.#change({ q: this.#search.value.trim() }, this.#query.q !== ""), typingPause);
     });
     this.#filter.addEventListener("change", () => this.#change({ status: this.#filter.value }));
+    this.#in.addEventListener("change", () => this.#change({ in: this.#in.value, q: this.#search.value.trim(), sort: "" }));
     this.#sort.addEventListener("change", () => this.#change({ sort: this.#sort.value }));
     this.#visibility.addEventListener("change", () => this.#change({ visibility: this.#visibility.value }));
     for (const [name, input] of [["from", this.#from], ["to", this.#to]]) input.addEventListener("change", () => this.#change({ [name]: input.value }));
     const field = (input, label) => [el("label", { for: input.id, class: "unseen" }, label), input];
     return el("div", { class: "head" }, this.#title,
       el("form", { class: "tools", role: "search", onsubmit: (event) => { event.preventDefault(); this.#change({ q: this.#search.value.trim() }); } },
-        el("span", { class: "find" }, icon("search"), field(this.#search, "Search")),
+        el("span", { class: "find" }, icon("search"), field(this.#search, "Search")), field(this.#in, "Where to search"),
         field(this.#filter, "Status"), field(this.#visibility, "Visibility"), field(this.#sort, "Order"),
         el("span", { class: "joined period" }, el("label", { for: "from", class: "fine" }, "From"), this.#from, el("label", { for: "to", class: "fine" }, "to"), this.#to)));
   }
@@ -113,7 +115,10 @@ export class Library {
     this.#shown = true;
     if (this.#search.value.trim() !== query.q) this.#search.value = query.q;
     this.#filter.value = query.status;
+    this.#in.value = query.in === "said" ? "said" : "";
+    this.#search.placeholder = this.#in.value ? "Search in what is said" : "Search titles and file names";
     this.#sort.value = query.sort;
+    for (const option of this.#sort.options) option.disabled = this.#saidWanted && !["", "oldest"].includes(option.value);
     this.#visibility.value = query.visibility;
     this.#from.value = query.from;
     this.#to.value = query.to;
@@ -145,9 +150,11 @@ export class Library {
     return this.#load("");
   }
 
+  get #saidWanted() { return this.#query.in === "said" && this.#query.q !== ""; }
+
   #path(cursor) {
     const query = new URLSearchParams({ limit: pageSize });
-    for (const [name, value] of [["q", this.#query.q], ["status", this.#query.status], ["sort", this.#query.sort], ["cursor", cursor]]) {
+    for (const [name, value] of [[this.#saidWanted ? "said" : "q", this.#query.q], ["status", this.#query.status], ["sort", this.#saidWanted && this.#query.sort !== "oldest" ? "" : this.#query.sort], ["cursor", cursor]]) {
       if (value) query.set(name, value);
     }
     const { visibility, from, to, tag } = this.#query;
@@ -221,9 +228,10 @@ export class Library {
 
   #empty() {
     const { q, status, visibility, from, to, tag } = this.#query;
+    const words = this.#saidWanted ? " in captions" : "";
     const filtered = visibility || from || to || tag.length > 0;
-    if (this.#cursor) return el("p", { class: "empty" }, q ? `Nothing found for “${q}” so far.` : "Nothing found so far.");
-    if (q) return el("p", { class: "empty" }, `Nothing found for “${q}”${status ? ` among videos that are ${statuses[status]}` : ""}. `, el("a", { href: "#/" }, "Show all videos"));
+    if (this.#cursor) return el("p", { class: "empty" }, q ? `Nothing found for “${q}”${words} so far.` : "Nothing found so far.");
+    if (q) return el("p", { class: "empty" }, `Nothing found for “${q}”${words}${status ? ` among videos that are ${statuses[status]}` : ""}. `, el("a", { href: "#/" }, "Show all videos"));
     if (filtered) return el("p", { class: "empty" }, "No video fits these filters. ", el("a", { href: "#/" }, "Show all videos"));
     if (status) return el("p", { class: "empty" }, `No video is ${statuses[status]}. `, el("a", { href: "#/" }, "Show all videos"));
     return el("div", { class: "empty welcome" }, icon("film"),

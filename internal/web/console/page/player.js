@@ -21,11 +21,13 @@ export class Player {
   #followers = []; // of the position
   #status = el("p", { class: "fine", role: "status" });
   #frame = el("div", { class: "frame" });
+  #transcript = el("spool-transcript", { hidden: true });
+  #start = 0; // seconds; where it is to begin
 
   // refresh loads the video again, with new signed URLs.
   constructor(refresh) {
     this.#refresh = refresh;
-    this.node = el("section", { class: "player", "aria-label": "Player", hidden: true }, this.#frame, this.#status);
+    this.node = el("section", { class: "player", "aria-label": "Player", hidden: true }, el("div", { class: "beside" }, this.#frame, this.#transcript), this.#status);
   }
 
   // show is called whenever the video was loaded. Playback continues.
@@ -45,7 +47,9 @@ export class Player {
     this.#element = adaptive ? el("spool-player", { "page-keys": true }) : el("video", { controls: true, playsinline: true, preload: "metadata" });
     this.#element.addEventListener(adaptive ? "spool-error" : "error", (event) => this.#recover(event.detail?.message));
     this.#setSource();
+    if (this.#start > 0) this.#element.setAttribute("start", this.#start);
     this.#frame.replaceChildren(this.#element);
+    if (this.#start > 0 && navigator.userActivation?.hasBeenActive) this.#element.goTo?.(this.#start); // a click led here
     for (const type of ["timeupdate", "seeking"]) this.media.addEventListener(type, ({ target }) => this.#followers.forEach((f) => f(target)));
   }
 
@@ -69,6 +73,9 @@ export class Player {
     const { status, storyboardUrl, captions = [] } = this.#video;
     this.#showChapters();
     // The signatures in the URLs change whenever the video is loaded; a file's name, when its captions do.
+    const texts = captions.filter((c) => c.url).map(({ language, label, url }) => ({ language, label, url }));
+    this.#transcript.player = this.#element;
+    this.#transcript.setAttribute("texts", JSON.stringify(texts));
     this.#element.setAttribute("caption-files", captions.map((c) => c.url?.split("/").at(-1)).join(" "));
     if (status === "ready" && storyboardUrl && !this.#element.hasAttribute("storyboard")) this.#element.setAttribute("storyboard", storyboardUrl);
     this.#element.setAttribute("ready", Object.values(this.#video.resolutions).filter((r) => r.status === "ready").length);
@@ -92,6 +99,13 @@ export class Player {
 
   seek(seconds) {
     if (this.media) this.media.currentTime = seconds;
+  }
+
+  // begin has it begin at a position, now or when there is a player.
+  begin(seconds) {
+    if (!(seconds > 0)) return;
+    this.#start = seconds;
+    this.#element?.goTo?.(seconds);
   }
 
   stop() {

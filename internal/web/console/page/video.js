@@ -56,12 +56,13 @@ export class VideoPage {
   #body;
 
   // back is the address of the list that the user came from, and known what it shows of the video, if it does.
-  constructor(id, { tab, known, showOutdated, deleted, back, upload, replaceFile }) {
+  constructor(id, { tab, start, known, showOutdated, deleted, back, upload, replaceFile }) {
     this.id = id;
     this.path = `video/${encodeURIComponent(id)}`;
     this.upload = upload;
     this.replaceFile = replaceFile;
     this.#deleted = deleted;
+    this.player.begin(start);
     this.#follower = new Follower(this, showOutdated);
     this.#stage = new Stage(this);
     this.#tabs = new Tabs("About this video", `#/${this.path}`, tabsOf(this));
@@ -74,9 +75,10 @@ export class VideoPage {
     if (known) this.#expect(known);
   }
 
-  // select shows another tab.
-  select(tab) {
+  // select shows another tab, and another position if there is one.
+  select(tab, start) {
     this.#tabs.select(tab);
+    this.player.begin(start);
   }
 
   async start() {

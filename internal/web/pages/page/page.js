@@ -59,6 +59,8 @@ function show(state) {
   for (const name of ["hls", "mp4", "poster", "storyboard", "chapters"]) {
     if (state[name] && player.getAttribute(name) !== state[name]) player.setAttribute(name, state[name]);
   }
+  const transcript = document.querySelector("spool-transcript"), texts = JSON.stringify(state.texts);
+  if (transcript && transcript.getAttribute("texts") !== texts) transcript.setAttribute("texts", texts);
   if (state.duration > 0) player.setAttribute("duration", state.duration);
   player.setAttribute("ready", state.ready);
   player.toggleAttribute("making", state.making);

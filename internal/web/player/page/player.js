@@ -10,6 +10,7 @@ import { addStoryboard } from "./storyboard.js";
 import { clock } from "./clock.js";
 
 export { readCues } from "./vtt.js";
+export { SpoolTranscript } from "./transcript.js";
 
 const noteTime = 6000; // milliseconds that the note about resuming is shown
 
@@ -79,6 +80,16 @@ export class SpoolPlayer extends HTMLElement {
     this.#wanted = play;
     this.#open();
     if (play) this.#play();
+  }
+
+  // goTo plays from a position on, also before anything was loaded.
+  goTo(seconds) {
+    if (this.media.readyState > 0) {
+      this.media.currentTime = seconds;
+      return this.#play();
+    }
+    this.setAttribute("start", seconds);
+    this.reload(true);
   }
 
   #open() {
