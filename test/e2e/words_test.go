@@ -75,8 +75,9 @@ func transcriptInBrowser(v *visitor, address string) {
 	eval[any](v.tab, inPlayer+".pause(); "+inPlayer+".currentTime = 1.2")
 	v.wait("the line that is said", inTranscript("[aria-current]")+`?.textContent.includes("zither")`)
 	v.press("ArrowDown")
-	v.press("Enter")
-	v.wait("a jump with the keyboard", inPlayer+".currentTime >= 1.8")
+	v.wait("the next line to have the focus", `document.querySelector("spool-transcript").shadowRoot.activeElement === `+inTranscript("li:nth-child(3) button"))
+	eval[any](v.tab, inTranscript("li:nth-child(3) button")+".click()") // what Enter does
+	v.wait("a jump to that", inPlayer+".currentTime >= 1.8")
 	eval[any](v.tab, inPlayer+".pause()")
 	eval[any](v.tab, fmt.Sprintf(`(() => { const i = %s; i.focus(); i.value = "cafe"; i.dispatchEvent(new Event("input")); })()`, inTranscript("input")))
 	v.wait("what is found", inTranscript(".count")+`.textContent === "1 found"`)
