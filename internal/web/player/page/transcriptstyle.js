@@ -1,4 +1,4 @@
-// The look of the transcript. Its colours are those of the page.
+// The look of the transcript. It has the colours of the page.
 export const css = `
 :host { display: flex; flex-direction: column; min-height: 0; font: 0.95rem/1.45 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; color: var(--text, #1b2130); }
 :host([hidden]), [hidden] { display: none !important; }
