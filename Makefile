@@ -13,7 +13,7 @@ export GO
 unexport $(filter AWS_%,$(.VARIABLES))
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build run cluster deps-test lint test test-long test-upgrade fuzz bench study release clean
+.PHONY: help deps build run cluster site deps-test lint test test-long test-upgrade fuzz bench study release clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ run: deps build ## Install ffmpeg when it is missing, build and run the service
 cluster: build ## Run a fleet on this machine: PostgreSQL, S3, two API processes, three workers
 	@scripts/install-deps.sh cluster
 	exec scripts/cluster.sh
+
+site: build ## Write the handbook as files for a web server (bin/site)
+	bin/spool docs bin/site
 
 ##@ Test
 deps-test: ## Install what the tests need; after it, go test ./... runs everything

@@ -37,5 +37,5 @@ licence() {
 	done
 	licence media-chrome internal/web/player/thirdparty/media-chrome.LICENSE
 	licence hls.js internal/web/player/thirdparty/hls.LICENSE
-	licence swagger-ui internal/web/api/docs/LICENSE internal/web/api/docs/NOTICE internal/web/api/docs/swagger-ui-bundle.js.LICENSE.txt
+	licence Geist internal/web/assets/design/OFL.txt
 } >"$out/THIRD_PARTY_LICENSES.txt"

@@ -41,6 +41,7 @@ type cli struct {
 	Restore     restoreCommand       `cmd:"" help:"Restore a service from a backup."`
 	Migrate     migrateCommand       `cmd:"" help:"Move to another database and storage."`
 	Doctor      doctorCommand        `cmd:"" help:"Check this machine and the settings, and say what to fix."`
+	Docs        docsCommand          `cmd:"" help:"Write the handbook as files for a web server."`
 	Completion  completionCommand    `cmd:"" help:"Print a script that completes commands in a shell."`
 	Version     versionCommand       `cmd:"" help:"Print the version."`
 

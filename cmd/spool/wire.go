@@ -28,6 +28,7 @@ import (
 	"github.com/spool-video/spool/internal/web/api"
 	"github.com/spool-video/spool/internal/web/console"
 	"github.com/spool-video/spool/internal/web/delivery"
+	"github.com/spool-video/spool/internal/web/handbook"
 	"github.com/spool-video/spool/internal/web/pages"
 	"github.com/spool-video/spool/internal/web/problem"
 	"github.com/spool-video/spool/internal/web/tus"
@@ -239,6 +240,7 @@ func newHandler(edge *api.API, p *parts, c *Config, limits *limit.Limits) (http.
 	if err := tus.Register(mux, resumable, partial, tus.Config{MaxBytes: int64(c.MaxResumableBytes), Base: edge.Base}); err != nil {
 		return nil, err
 	}
+	handbook.Register(mux)
 	origins := []string{c.BaseURL, c.CDNURL, p.origin}
 	if err := console.Register(mux, console.Config{Origins: origins}); err != nil {
 		return nil, err

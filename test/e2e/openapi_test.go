@@ -12,7 +12,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/spool-video/spool/test/need"
 )
 
 // description is /openapi.json as the server serves it, made strict: clients
@@ -331,24 +330,38 @@ func TestDocsLoadNothingFromElsewhere(t *testing.T) {
 			t.Errorf("the page loads %s from elsewhere", m[1])
 			continue
 		}
-		if r := s.get(s.url + "/" + m[1]); r.status != http.StatusOK || len(r.body) == 0 {
+		if r := s.get(s.url + "/docs/" + m[1]); r.status != http.StatusOK || len(r.body) == 0 {
 			t.Errorf("%s answers %d with %d bytes", m[1], r.status, len(r.body))
 		}
 	}
 }
 
-// TestDocsInABrowser lets a real browser draw the page.
+// TestDocsInABrowser reads, searches and asks as a person would.
 func TestDocsInABrowser(t *testing.T) {
 	oneBackend(t, "the page is part of the program")
-	need.TimeFor(t, "TestDocsLoadNothingFromElsewhere reads the page")
 	t.Parallel()
 	v := newVisitor(t, shared(t))
 	v.visit(v.url + "/docs")
-	v.wait("the operations", `document.querySelectorAll(".opblock").length > 10`)
-	for _, path := range []string{createPath, completePath, publicPath, privatePath, videoPath, resolutionPath} {
-		// The page puts a mark after each slash where a line may be broken.
-		v.wait("the page to show "+path, `document.body.innerHTML.replaceAll(/<wbr>|\u200b/g, "").includes(`+quote(path)+`)`)
-	}
-	v.pictures("docs", 1280)
+	v.wait("the contents", `document.querySelectorAll("#nav a").length > 30`)
+	v.wantAccessible("docs", 1280)
 	v.pictures("docs-phone", 390)
+
+	eval[any](v.tab, `document.getElementById("search").focus()`)
+	eval[any](v.tab, `document.getElementById("search").value = "tone-mapped"; document.getElementById("search").dispatchEvent(new Event("input"))`)
+	v.wait("the search to find encoding", `[...document.querySelectorAll("#results a")].some((a) => a.href.includes("/docs/encoding#"))`)
+	eval[any](v.tab, `document.querySelector("#results a").click()`)
+	v.wait("the page that was found", `location.pathname.startsWith("/docs/") && document.querySelector("h1")`)
+
+	v.visit(v.url + "/docs/reference-videos")
+	v.wait("samples in three languages", `document.querySelector("#getVideo [role=tablist]")?.children.length === 3`)
+	eval[any](v.tab, `[...document.querySelectorAll("#getVideo [role=tab]")].find((t) => t.textContent === "Go").click()`)
+	v.wait("the sample in Go", `[...document.querySelectorAll("#createVideo .sample:not([hidden]) code")].some((c) => c.textContent.includes("client.NewVideo"))`)
+	v.wantAccessible("docs-reference", 1280)
+	v.wantTidy()
+
+	v.visit(v.url + "/docs/reference-account")
+	eval[any](v.tab, `document.querySelector("#getUsage details.try").open = true`)
+	eval[any](v.tab, `document.querySelector("#getUsage form").elements.key.value = `+quote(v.key))
+	eval[any](v.tab, `document.querySelector("#getUsage form").requestSubmit()`)
+	v.wait("an answer", `document.querySelector("#getUsage .answered .good")?.textContent.startsWith("200") && document.querySelector("#getUsage .answered pre").textContent.includes("minutesToday")`)
 }

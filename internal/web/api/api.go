@@ -1,6 +1,6 @@
 // Package api is the JSON API below /api/: it decodes requests, calls the service and
 // encodes the responses. The OpenAPI description at /openapi.json is generated from the
-// types that are sent, and /docs shows it.
+// types that are sent; package handbook shows it at /docs.
 //
 // There is deliberately no CORS below /api/ for API keys: they do not belong in pages of
 // other origins. The console has the same origin. The holder of a token for one video may
@@ -88,9 +88,7 @@ func (a *API) InFrontOf(next http.Handler) http.Handler {
 	})
 }
 
-// Register adds the OpenAPI description and the page that shows it to mux.
+// Register adds the OpenAPI description to mux.
 func (a *API) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /openapi.json", a.serveSpec)
-	mux.HandleFunc("GET /docs", serveDocsPage)
-	mux.HandleFunc("GET /docs/{file}", serveDocsFile)
 }

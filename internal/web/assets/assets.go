@@ -6,12 +6,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"embed"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,26 +38,55 @@ type file struct {
 
 // contentTypes maps extensions to media types.
 var contentTypes = map[string]string{
-	".js":  "text/javascript; charset=utf-8",
-	".css": "text/css; charset=utf-8",
-	".svg": "image/svg+xml",
+	".js":    "text/javascript; charset=utf-8",
+	".css":   "text/css; charset=utf-8",
+	".svg":   "image/svg+xml",
+	".json":  "application/json",
+	".webp":  "image/webp",
+	".woff2": "font/woff2",
 }
 
-// Load prepares all files in a file system, whatever folders they are in, to be served below a folder
-// such as "player". Those that end with .gz are compressed already.
-func Load(folder string, from fs.FS) (*Files, error) {
-	f := &Files{folder: folder, files: map[string]file{}}
-	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		return f.add(from, name)
-	})
+// design has the style sheet and the fonts that all pages share.
+//
+//go:embed design/*.css design/*.woff2
+var design embed.FS
+
+// Design returns the style sheet and the fonts that all pages share.
+func Design() fs.FS {
+	files, err := fs.Sub(design, "design")
 	if err != nil {
-		return nil, fmt.Errorf("load the files of %s: %w", folder, err)
+		panic(err) // the name of the folder is a valid one
+	}
+	return files
+}
+
+// Load prepares all files in some file systems, whatever folders they are in, to be served below a folder
+// such as "player". Those that end with .gz are compressed already.
+func Load(folder string, sources ...fs.FS) (*Files, error) {
+	f := &Files{folder: folder, files: map[string]file{}}
+	for _, from := range sources {
+		err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			return f.add(from, name)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("load the files of %s: %w", folder, err)
+		}
 	}
 	f.version = f.hash()
 	return f, nil
+}
+
+// WriteTo writes the files into a folder.
+func (f *Files) WriteTo(folder string) error {
+	for name, one := range f.files {
+		if err := os.WriteFile(filepath.Join(folder, name), one.body, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *Files) add(from fs.FS, name string) error {
@@ -133,10 +165,10 @@ func (f *Files) Path(name string) string { return f.folder + "/" + f.version + "
 
 // Register adds the files to mux.
 func (f *Files) Register(mux *http.ServeMux) {
-	mux.HandleFunc("GET /"+f.folder+"/{version}/{file}", f.serve)
+	mux.HandleFunc("GET /"+f.folder+"/{version}/{file}", f.ServeHTTP)
 }
 
-func (f *Files) serve(w http.ResponseWriter, r *http.Request) {
+func (f *Files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	one, ok := f.files[r.PathValue("file")]
 	if !ok || r.PathValue("version") != f.version {
 		problem.Write(w, r, problem.NotFound())
