@@ -30,7 +30,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -94,22 +96,30 @@ var contentTypes = map[string]string{
 	"css":  "text/css; charset=utf-8",
 	"js":   "text/javascript; charset=utf-8",
 	"svg":  "image/svg+xml",
+
+	"woff2": "font/woff2",
 }
 
 // loadFiles returns all files by name.
 func loadFiles() (map[string]file, error) {
-	entries, err := embedded.ReadDir("page")
+	page, err := fs.Sub(embedded, "page")
 	if err != nil {
 		return nil, fmt.Errorf("read the console's files: %w", err)
 	}
-	files := make(map[string]file, len(entries)+1)
-	for _, e := range entries {
-		body, err := embedded.ReadFile("page/" + e.Name())
+	files := map[string]file{}
+	for _, from := range []fs.FS{page, assets.Design()} {
+		entries, err := fs.ReadDir(from, ".")
 		if err != nil {
-			return nil, fmt.Errorf("read the console's %s: %w", e.Name(), err)
+			return nil, fmt.Errorf("read the console's files: %w", err)
 		}
-		if files[e.Name()], err = newFile(e.Name(), body); err != nil {
-			return nil, err
+		for _, e := range entries {
+			body, err := fs.ReadFile(from, e.Name())
+			if err != nil {
+				return nil, fmt.Errorf("read the console's %s: %w", e.Name(), err)
+			}
+			if files[e.Name()], err = newFile(e.Name(), body); err != nil {
+				return nil, err
+			}
 		}
 	}
 	body, err := resolutionsScript()
@@ -135,7 +145,7 @@ func resolutionsScript() ([]byte, error) {
 }
 
 func newFile(name string, body []byte) (file, error) {
-	_, extension, _ := strings.Cut(name, ".")
+	extension := strings.TrimPrefix(path.Ext(name), ".")
 	contentType, ok := contentTypes[extension]
 	if !ok {
 		return file{}, fmt.Errorf("the console's %s is of an unknown type", name)
@@ -153,7 +163,7 @@ func policyFor(urls []string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the console cannot allow %w", err)
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self'; " +
+	return "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; " +
 		"connect-src " + allowed + "; media-src " + allowed + " blob: data:; img-src " + allowed + "; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types spool-player", nil
 }

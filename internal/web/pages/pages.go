@@ -71,7 +71,7 @@ func Register(mux *http.ServeMux, c *catalog.Catalog, shares *share.Service, con
 	if err != nil {
 		return err
 	}
-	if p.own, err = assets.Load("pages", files); err != nil {
+	if p.own, err = assets.Load("pages", files, assets.Design()); err != nil {
 		return err
 	}
 	player.Register(mux, p.player)
@@ -93,7 +93,7 @@ func policyFor(urls []string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("pages cannot allow %w", err)
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self'; connect-src " + allowed + "; img-src " + allowed + "; " +
+	return "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; connect-src " + allowed + "; img-src " + allowed + "; " +
 		"media-src blob: data: " + allowed + "; base-uri 'none'; form-action 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types spool-player; frame-ancestors ", nil
 }

@@ -140,13 +140,14 @@ type pageURLs struct {
 	HLS         string
 	Script      string
 	Style       string
+	Tokens      string // the design that all pages share
 	Icon        string
 }
 
 func (p *pages) urls(root string) pageURLs {
 	return pageURLs{
 		Root: root, Player: root + p.player.Path(player.Entry), MediaChrome: root + p.player.Path("media-chrome.js"), HLS: root + p.player.Path("hls.js"),
-		Script: root + p.own.Path("page.js"), Style: root + p.own.Path("page.css"), Icon: root + p.own.Path("icon.svg"),
+		Script: root + p.own.Path("page.js"), Style: root + p.own.Path("page.css"), Tokens: root + p.own.Path("tokens.css"), Icon: root + p.own.Path("icon.svg"),
 	}
 }
 

@@ -20,7 +20,7 @@ export class Card {
   #work = el("div", { class: "work" });
   #percent = el("span", { class: "fine" });
   #meta = el("p", { class: "meta" });
-  #access = el("span", { class: "access" });
+  #access = el("span", { class: "visibility" });
   #created = el("time");
   #failure = el("p", { class: "failure" });
   #tags = el("ul", { class: "tags", "aria-label": "Tags" });

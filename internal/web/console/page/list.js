@@ -33,6 +33,16 @@ const titleKey = (title) => title.toUpperCase().toLowerCase().normalize("NFD").r
 // everything is the query that shows all videos.
 export const everything = { q: "", in: "", status: "", sort: "", visibility: "", from: "", to: "", tag: [] };
 
+const anyTime = "Any time";
+
+// periodOf says in a few words from when to when videos are shown.
+function periodOf({ from, to }) {
+  const day = (text) => new Date(`${text}T00:00`).toLocaleDateString();
+  if (from && to) return `${day(from)} – ${day(to)}`;
+  if (from) return `From ${day(from)}`;
+  return to ? `Until ${day(to)}` : anyTime;
+}
+
 const same = (a, b) => String(a) === String(b); // of two values of a query; a tag with a comma in it is worth a reload
 
 // Library shows the videos of the key's tenant and keeps them up to date: what others
@@ -59,6 +69,9 @@ export class Library {
   #visibility = el("select", { id: "visibility" }, [["", "Public and private"], ["public", "Public"], ["private", "Private"]].map(([value, text]) => el("option", { value }, text)));
   #from = el("input", { type: "date", id: "from" });
   #to = el("input", { type: "date", id: "to" });
+  #when = el("summary", {}, anyTime);
+  #period = el("details", { class: "period" }, this.#when,
+    el("div", {}, el("label", { for: "from" }, "From", this.#from), el("label", { for: "to" }, "To", this.#to)));
   #tags = new TagList((tag) => this.#change({ tag }));
   #trouble = el("p", { class: "fine trouble-line", hidden: true });
   #sort = el("select", { id: "sort" }, Object.entries(sorts).map(([value, [text]]) => el("option", { value }, text)));
@@ -100,7 +113,7 @@ export class Library {
       el("form", { class: "tools", role: "search", onsubmit: (event) => { event.preventDefault(); this.#change({ q: this.#search.value.trim() }); } },
         el("span", { class: "find" }, icon("search"), field(this.#search, "Search")), field(this.#in, "Where to search"),
         field(this.#filter, "Status"), field(this.#visibility, "Visibility"), field(this.#sort, "Order"),
-        el("span", { class: "joined period" }, el("label", { for: "from", class: "fine" }, "From"), this.#from, el("label", { for: "to", class: "fine" }, "to"), this.#to)));
+        this.#period));
   }
 
   #change(part, replace = false) {
@@ -122,6 +135,7 @@ export class Library {
     this.#visibility.value = query.visibility;
     this.#from.value = query.from;
     this.#to.value = query.to;
+    setText(this.#when, periodOf(query));
     this.#tags.show(query.tag);
     if (!may("read")) return this.#showUnreadable();
     this.#tags.refresh(!this.#loaded);

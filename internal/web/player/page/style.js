@@ -2,8 +2,8 @@
 export const css = `
 :host {
   display: block; position: relative; width: 100%; aspect-ratio: 16 / 9; background: #000; color: #fff;
-  font: 14px/1.4 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow: hidden;
-  --accent: var(--spool-accent, #6d8dff);
+  font: 14px/1.4 Geist, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow: hidden;
+  --accent: var(--spool-accent, #ff8a3d);
 }
 :host([hidden]), [hidden] { display: none !important; }
 media-controller {
@@ -11,23 +11,23 @@ media-controller {
   --media-primary-color: #fff; --media-text-color: #fff; --media-icon-color: #fff;
   --media-control-background: transparent; --media-control-hover-background: rgb(255 255 255 / 16%);
   --media-control-height: 22px; --media-control-padding: 9px; --media-button-icon-height: 22px;
-  --media-font: 500 13px/1.4 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
-  --media-font-family: system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; --media-font-size: 13px;
+  --media-font: 500 13px/1.4 Geist, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
+  --media-font-family: Geist, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; --media-font-size: 13px;
   --media-range-bar-color: var(--accent); --media-range-track-background: rgb(255 255 255 / 28%);
   --media-time-range-buffered-color: rgb(255 255 255 / 42%);
   --media-range-track-height: 4px; --media-range-track-border-radius: 4px;
   --media-range-segments-gap: 3px; --media-range-segment-hover-transform: scaleY(1.5);
   --media-range-thumb-background: #fff; --media-range-thumb-width: 13px; --media-range-thumb-height: 13px;
   --media-focus-box-shadow: inset 0 0 0 2px #fff;
-  --media-tooltip-background: rgb(20 22 28 / 92%); --media-tooltip-border-radius: 6px; --media-tooltip-padding: 5px 9px;
-  --media-preview-background: rgb(20 22 28 / 92%); --media-preview-border-radius: 6px;
+  --media-tooltip-background: rgb(24 22 19 / 92%); --media-tooltip-border-radius: 6px; --media-tooltip-padding: 5px 9px;
+  --media-preview-background: rgb(24 22 19 / 92%); --media-preview-border-radius: 6px;
   --media-preview-thumbnail-border: 2px solid #fff; --media-preview-thumbnail-border-radius: 8px;
   --media-preview-time-text-shadow: none;
-  --media-menu-background: rgb(24 26 33 / 96%); --media-settings-menu-background: rgb(24 26 33 / 96%);
+  --media-menu-background: rgb(27 25 23 / 96%); --media-settings-menu-background: rgb(27 25 23 / 96%);
   --media-menu-border-radius: 10px; --media-settings-menu-min-width: 190px;
   --media-menu-item-hover-background: rgb(255 255 255 / 12%);
   --media-menu-item-checked-background: transparent;
-  --media-secondary-color: rgb(24 26 33 / 96%);
+  --media-secondary-color: rgb(27 25 23 / 96%);
   --media-loading-indicator-icon-height: 64px;
 }
 video { width: 100%; height: 100%; object-fit: contain; }
@@ -78,7 +78,7 @@ media-loading-indicator[medialoading]:not([mediapaused]) svg { animation: turn 1
 @keyframes turn { to { transform: rotate(1turn); } }
 .big {
   width: 76px; height: 76px; padding: 0; border-radius: 50%; --media-button-icon-height: 40px;
-  --media-control-background: rgb(20 22 28 / 62%); --media-control-hover-background: var(--accent);
+  --media-control-background: rgb(24 22 19 / 62%); --media-control-hover-background: var(--accent);
   transition: transform 0.15s, opacity 0.2s; backdrop-filter: blur(6px);
 }
 .big:hover { transform: scale(1.06); }
@@ -88,15 +88,15 @@ media-controller[mediahasplayed] .big, media-controller:not([mediapaused]) .big 
 .live { display: contents; }
 .note, .resumed {
   display: inline-flex; align-items: center; gap: 8px; padding: 5px 12px; border-radius: 999px;
-  background: rgb(20 22 28 / 78%); font-size: 13px; font-weight: 500; backdrop-filter: blur(6px); pointer-events: auto;
+  background: rgb(24 22 19 / 78%); font-size: 13px; font-weight: 500; backdrop-filter: blur(6px); pointer-events: auto;
 }
 .note::before { content: ""; width: 8px; height: 8px; border-radius: 50%; background: #ffb648; animation: pulse 1.6s ease-in-out infinite; }
 @keyframes pulse { 50% { opacity: 0.3; } }
 .resumed { padding: 3px 4px 3px 12px; }
 button {
-  font: 600 13px/1.4 system-ui, sans-serif; color: #11141c; background: #fff; border: 0; border-radius: 999px; padding: 4px 12px; cursor: pointer;
+  font: 600 13px/1.4 system-ui, sans-serif; color: #1c1a17; background: #fff; border: 0; border-radius: 999px; padding: 4px 12px; cursor: pointer;
 }
-button:hover { background: #e7eaf4; }
+button:hover { background: #f3f1ed; }
 button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .problem {
   position: absolute; inset: 0; display: grid; place-content: center; justify-items: center; gap: 14px; padding: 20px;
@@ -107,7 +107,7 @@ button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 
 .keys {
   width: min(30rem, calc(100vw - 16px)); max-height: calc(100dvh - 16px); box-sizing: border-box; padding: 20px 24px; overflow: auto;
-  color: #fff; background: #181a21; border: 1px solid rgb(255 255 255 / 20%); border-radius: 14px; box-shadow: 0 8px 28px rgb(0 0 0 / 45%);
+  color: #fff; background: #1b1917; border: 1px solid rgb(255 255 255 / 20%); border-radius: 14px; box-shadow: 0 8px 28px rgb(0 0 0 / 45%);
   font: 15px/1.4 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
 }
 .keys::backdrop { background: rgb(8 10 14 / 60%); }
@@ -115,7 +115,7 @@ button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .keys h2 { margin: 0; font-size: 17px; }
 .keys dl { display: grid; grid-template-columns: auto 1fr; gap: 7px 18px; margin: 0; align-items: center; }
 .keys dt { display: flex; gap: 5px; align-items: center; } .keys dd { margin: 0; }
-kbd { min-width: 1.1em; padding: 1px 7px; text-align: center; font: 600 13px/1.5 ui-monospace, Consolas, monospace; background: #2b2f3a; border: 1px solid #4a5061; border-radius: 6px; }
+kbd { min-width: 1.1em; padding: 1px 7px; text-align: center; font: 600 13px/1.5 ui-monospace, Consolas, monospace; background: #33302b; border: 1px solid #57514a; border-radius: 6px; }
 
 media-controller:not([breakpointmd]) media-volume-range { display: none; }
 media-controller:not([breakpointmd]) media-settings-menu { right: 6px; bottom: 48px; }
