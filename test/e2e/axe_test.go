@@ -10,8 +10,11 @@ import (
 )
 
 // axe is the checker of accessibility, as a script.
-var axe = sync.OnceValues(func() (string, error) {
-	f, err := os.Open("testdata/axe/axe.min.js.gz")
+var axe = sync.OnceValues(func() (string, error) { return expandFile("testdata/axe/axe.min.js.gz") })
+
+// expandFile returns the text of a compressed file.
+func expandFile(name string) (string, error) {
+	f, err := os.Open(name)
 	if err != nil {
 		return "", err
 	}
@@ -22,7 +25,7 @@ var axe = sync.OnceValues(func() (string, error) {
 	}
 	script, err := io.ReadAll(z)
 	return string(script), err
-})
+}
 
 func axeScript(t testing.TB) string {
 	t.Helper()

@@ -199,9 +199,13 @@ func formatDuration(d time.Duration) string {
 // playerOptions are what the query of a page's URL asks of the player.
 type playerOptions struct {
 	Autoplay, Muted, Loop bool
+	NoControls            bool
+	Color                 string // of the accent, such as #ff8a3d; "": the usual one
 	Start                 string // seconds; "": where the viewer left off
 	Captions              string // a language; "": none
 }
+
+var colour = regexp.MustCompile(`^[0-9a-fA-F]{6}$`)
 
 var language = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$`)
 
@@ -210,6 +214,10 @@ func parseOptions(q url.Values) playerOptions {
 	o := playerOptions{Autoplay: on("autoplay"), Muted: on("muted"), Loop: on("loop")}
 	if start, err := strconv.ParseFloat(q.Get("start"), 64); err == nil && start >= 0 && start < 1e7 {
 		o.Start = strconv.FormatFloat(start, 'f', -1, 64)
+	}
+	o.NoControls = q.Get("controls") == "0" || q.Get("controls") == "false"
+	if c := strings.TrimPrefix(q.Get("color"), "#"); colour.MatchString(c) {
+		o.Color = "#" + c
 	}
 	if c := q.Get("captions"); language.MatchString(c) {
 		o.Captions = c

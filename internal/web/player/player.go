@@ -20,6 +20,7 @@
 //	start       begins here, in seconds, and not where one left
 //	captions    language of captions that are shown from the start, such as "en"
 //	autoplay, muted, loop
+//	nocontrols  shows the picture alone; keys and a click on the picture still work
 //	eager       loads the first seconds before anybody presses play
 //	page-keys   keys work wherever the focus is, not only in the player
 //

@@ -1,9 +1,15 @@
 // What a page does beside playing: it waits for a video that is not ready, and helps to share it.
 
+import { speakPlayerJS } from "./frame.js";
+
 const stage = document.querySelector("#stage");
 const pause = 2500, longest = 10_000; // milliseconds between two questions
 
+const playable = document.body.classList.contains("embed") ? speakPlayerJS(() => stage?.querySelector("spool-player")) : () => {};
+
 if (stage) {
+  const player = stage.querySelector("spool-player");
+  if (player) showLook(player);
   if (stage.dataset.settled !== "true") follow();
   if (stage.dataset.renew) keepSigned(Number(stage.dataset.renew) * 1000);
   prepareSharing();
@@ -85,12 +91,21 @@ function setText(node, text) {
 function addPlayer(state) {
   const player = document.createElement("spool-player"), options = stage.dataset;
   const attributes = { hls: state.hls, "video-id": options.id, "video-title": options.title, "page-keys": "", eager: "" };
-  for (const name of ["autoplay", "muted", "loop"]) if (options[name] === "true") attributes[name] = "";
+  for (const name of ["autoplay", "muted", "loop", "nocontrols"]) if (options[name] === "true") attributes[name] = "";
   for (const name of ["start", "captions"]) if (options[name]) attributes[name] = options[name];
   for (const [name, value] of Object.entries(attributes)) player.setAttribute(name, value);
   stage.classList.toggle("tall", state.tall);
   stage.replaceChildren(player);
+  showLook(player);
   return player;
+}
+
+// showLook gives the player what the address of the page says: an accent colour. From then on the page around can speak
+// to it.
+async function showLook(player) {
+  if (stage.dataset.color) player.style.setProperty("--spool-accent", stage.dataset.color);
+  await customElements.whenDefined("spool-player");
+  playable();
 }
 
 function prepareSharing() {

@@ -15,7 +15,7 @@ export { SpoolTranscript } from "./transcript.js";
 const noteTime = 6000; // milliseconds that the note about resuming is shown
 
 export class SpoolPlayer extends HTMLElement {
-  static observedAttributes = ["hls", "mp4", "poster", "storyboard", "chapters", "video-title", "making", "ready", "caption-files", "duration", "loop", "page-keys"];
+  static observedAttributes = ["hls", "mp4", "poster", "storyboard", "chapters", "video-title", "making", "ready", "caption-files", "duration", "loop", "page-keys", "nocontrols"];
 
   #layout = new Layout();
   #keys = new KeyList();
@@ -64,6 +64,7 @@ export class SpoolPlayer extends HTMLElement {
     if (name === "video-title") this.#layout.showTitle(now);
     if (name === "duration") this.#layout.expectLength(now);
     if (name === "loop") this.media.loop = now !== null;
+    if (name === "nocontrols") this.#layout.controller.classList.toggle("bare", now !== null);
     if (!this.#source) return; // not connected yet
     if (name === "storyboard") this.#loadStoryboard();
     if (name === "chapters") this.#chapters.load(now);

@@ -36,6 +36,7 @@ video::-webkit-media-text-track-container { transition: transform 0.2s; }
 media-controller:is(:not([userinactive]), [mediapaused]) video::-webkit-media-text-track-container { transform: translateY(-72px); }
 media-poster-image { width: 100%; height: 100%; }
 
+.bare > :is(.controls, .centre media-play-button, media-settings-menu, media-chrome-menu), .bare .big { display: none; }
 .controls {
   width: 100%; padding-top: 56px; pointer-events: none;
   background: linear-gradient(to top, rgb(0 0 0 / 82%), rgb(0 0 0 / 50%) 45%, transparent);
