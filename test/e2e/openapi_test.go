@@ -350,7 +350,7 @@ func TestDocsInABrowser(t *testing.T) {
 	eval[any](v.tab, `document.getElementById("search").value = "tone-mapped"; document.getElementById("search").dispatchEvent(new Event("input"))`)
 	v.wait("the search to find encoding", `[...document.querySelectorAll("#results a")].some((a) => a.href.includes("/docs/encoding#"))`)
 	eval[any](v.tab, `document.querySelector("#results a").click()`)
-	v.wait("the page that was found", `location.pathname.startsWith("/docs/") && document.querySelector("h1")`)
+	v.wait("the page that was found", `location.pathname.startsWith("/docs/") && document.querySelector("h1") !== null`)
 
 	v.visit(v.url + "/docs/reference-videos")
 	v.wait("samples in three languages", `document.querySelector("#getVideo [role=tablist]")?.children.length === 3`)
