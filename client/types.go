@@ -51,6 +51,8 @@ type NewVideo struct {
 	Codecs []string `json:"codecs,omitempty"`
 	// HDR is "keep" where AV1 and HEVC keep the range of a source in HDR; "" leaves it to the server.
 	HDR string `json:"hdr,omitempty"`
+	// Profile is the name of one of [Key.Profiles]; "": none. With one, there may be no Resolutions.
+	Profile string `json:"profile,omitempty"`
 	// MaxDurationSeconds makes a longer video fail before anything is made of it; 0 means any length.
 	MaxDurationSeconds float64 `json:"maxDurationSeconds,omitempty"`
 	// AllowedOrigins are the sites on which the video may be played, such as "example.com" and "*.example.org". nil:
@@ -258,6 +260,14 @@ type Key struct {
 	Scopes             []string `json:"scopes"`
 	MaxFileBytes       int64    `json:"maxFileBytes"`       // the size of the largest file
 	DefaultResolutions []string `json:"defaultResolutions"` // to ask for where a person chooses none
+
+	Profiles []Profile `json:"profiles"` // that videos may have, by name
+}
+
+// Profile is a ladder that the operator of the server has prepared.
+type Profile struct {
+	Name        string   `json:"name"`
+	Resolutions []string `json:"resolutions"` // of a video that names none
 }
 
 // Usage is what the tenant of the key uses, and what it may use.

@@ -77,6 +77,7 @@ type Config struct {
 	AdaptQuality      bool               `default:"true" negatable:"" help:"Choose the CRF of each video so that all look equally good: simple pictures get smaller files. It takes a trial of a few frames."`
 	Codecs            []string           `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 or hevc beside it. They are made when no other task waits."`
 	HDR               string             `name:"hdr" default:"sdr" placeholder:"WHAT" help:"What becomes of sources in HDR unless a client says otherwise: sdr makes all for ordinary screens, keep has av1 and hevc keep the range. H.264 is always made for ordinary screens."`
+	ProfilesFile      string             `name:"profiles-file" placeholder:"FILE" help:"TOML file with profiles: named ladders that clients may choose, with bitrates, frame rates and quality of each size. Empty: there are none."`
 	Encoder           string             `default:"software" placeholder:"KIND" help:"The encoder: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
 	Pictures          bool               `default:"true" negatable:"" help:"Make a storyboard, a preview, and smaller AVIF and WebP pictures of each video."`
 	MeasureQuality    bool               `default:"true" negatable:"" help:"Compare a few frames of each finished video with its source, for the report."`
@@ -130,7 +131,7 @@ func readSecret(name string, value, file *string) []string {
 
 // faults returns everything that is wrong with the settings, one sentence each.
 func (c *Config) faults() []string {
-	return slices.Concat(c.Location.faults(), c.addressFaults(), c.sendfileFaults(), c.adminFaults(), c.fleetFaults(), c.choiceFaults(), c.rangeFaults(), c.keyFaults())
+	return slices.Concat(c.Location.faults(), c.addressFaults(), c.sendfileFaults(), c.adminFaults(), c.fleetFaults(), c.choiceFaults(), c.rangeFaults(), c.profileFaults(), c.keyFaults())
 }
 
 func (c *Config) addressFaults() []string {
@@ -214,6 +215,23 @@ func (c *Config) codecsBeside() []video.Codec {
 
 // hdr returns what becomes of sources in HDR unless a client says otherwise.
 func (c *Config) hdr() video.HDR { return video.HDR(c.HDR) }
+
+// profiles returns the profiles that clients may choose, and what is wrong with their file.
+func (c *Config) profiles() ([]video.Profile, []string) {
+	if c.ProfilesFile == "" {
+		return nil, nil
+	}
+	return settings.ReadProfiles(c.ProfilesFile)
+}
+
+// profileFaults finds what is wrong with the file of profiles. A worker needs none: their values are stored with the videos.
+func (c *Config) profileFaults() []string {
+	if !c.servesRequests() {
+		return nil
+	}
+	_, faults := c.profiles()
+	return faults
+}
 
 // named returns the names of a list in their own type.
 func named[T ~string](list []string) []T {

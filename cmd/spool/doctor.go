@@ -58,8 +58,15 @@ func (c *doctorCommand) Run(ctx context.Context, p *process) error {
 // doctorConfig is what the doctor examines.
 func (c *doctorCommand) doctorConfig() doctor.Config {
 	log := slog.New(slog.DiscardHandler)
+	var profiles []string
+	if all, faults := c.profiles(); len(faults) == 0 { // settings with faults are refused before
+		for _, p := range all {
+			profiles = append(profiles, p.Name)
+		}
+	}
 	return doctor.Config{
-		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL, BaseURL: c.BaseURL,
+		Profiles: profiles,
+		DataDir:  c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL, BaseURL: c.BaseURL,
 		Address: publicAddress("", listenAddress(c.Listen)), MinFree: int64(c.MinFree), MaxUploadBytes: int64(c.MaxUploadBytes),
 		OutboundAllow: c.OutboundAllow, Webhooks: c.Webhook, Codecs: append([]string{string(video.H264)}, c.Codecs...), Workers: c.workers(),
 		RunsTasks: c.runsTasks(), ServesRequests: c.servesRequests(), Unconfined: sandbox.Mode(c.Sandbox) == sandbox.Off,

@@ -95,7 +95,11 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	if err := p.buildPurges(c, log, m); err != nil {
 		return err
 	}
-	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs, HDR: c.hdr(), Resolutions: c.defaultResolutions()}, catalog.Parts{
+	profiles, faults := c.profiles()
+	if len(faults) > 0 && c.servesRequests() { // the file has changed since the settings were checked
+		return &configError{faults}
+	}
+	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs, HDR: c.hdr(), Resolutions: c.defaultResolutions(), Profiles: profiles}, catalog.Parts{
 		Store: p.store, Keys: p.signing, Uploads: p.uploads, Imports: p.imports, Watermarks: p.watermarks, Passes: passes, Now: now, Space: p.createSpace(c),
 		Purges: p.purges, Changed: p.player.Forget,
 	})

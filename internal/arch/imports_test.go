@@ -36,7 +36,7 @@ var wings = map[string][]string{
 
 	"clientcmd": {},
 	"doctor":    {"web", "engine", "backend", "video"},
-	"settings":  {},
+	"settings":  {"video"},
 
 	"panics": {},
 	"cache":  {"panics"},

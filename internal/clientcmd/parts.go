@@ -18,6 +18,7 @@ type Clip struct {
 	To          string        `required:"" placeholder:"TIME" help:"Where it ends."`
 	Title       string        `placeholder:"TEXT" help:"The title of the clip. Default: the title of the video."`
 	Resolutions []string      `placeholder:"NAME" help:"Resolutions to make. Default: what the server is set to, usually 1080p,720p,480p."`
+	Profile     string        `placeholder:"NAME" help:"A profile of the server: a ladder that its operator has prepared."`
 	Public      bool          `help:"Anyone may watch. Default: only with signed URLs."`
 	Wait        bool          `short:"w" help:"Wait until the clip is ready."`
 	Life        time.Duration `name:"expires" default:"24h" placeholder:"DURATION" help:"How long the printed URLs of a private clip are valid. Default: 24h."`
@@ -52,7 +53,7 @@ func (c *Clip) Run(ctx context.Context, env *Environment) error {
 		return c.fail(env, err)
 	}
 	made, err := api.Create(ctx, client.NewVideo{
-		Title: c.Title, Resolutions: withoutSpaces(c.Resolutions), Public: c.Public, Clip: &client.Clip{VideoID: c.ID, Start: start, End: end},
+		Title: c.Title, Resolutions: withoutSpaces(c.Resolutions), Profile: c.Profile, Public: c.Public, Clip: &client.Clip{VideoID: c.ID, Start: start, End: end},
 	})
 	if err == nil && c.Wait {
 		_, err = api.Wait(ctx, made.ID, nil)

@@ -13,6 +13,8 @@ type Replace struct {
 	ID          string   `arg:"" help:"The video."`
 	File        string   `arg:"" help:"The new file, or a URL that the server fetches."`
 	Resolutions []string `placeholder:"NAME" help:"Resolutions to make of it. Default: those that the video has."`
+	HDR         string   `name:"hdr" enum:",sdr,keep" default:"" placeholder:"WHAT" help:"What becomes of HDR: keep (in AV1 and HEVC) or sdr. Default: as for the file before."`
+	Profile     *string  `placeholder:"NAME" help:"A profile of the server; none: without one. Default: as for the file before."`
 	Wait        bool     `short:"w" help:"Wait until the video has the new file."`
 }
 
@@ -59,7 +61,10 @@ func (c *Replace) Run(ctx context.Context, env *Environment) error {
 }
 
 func (c *Replace) send(ctx context.Context, api *client.Client, r *row) (client.Video, error) {
-	f := client.NewFile{Resolutions: withoutSpaces(c.Resolutions)}
+	f := client.NewFile{Resolutions: withoutSpaces(c.Resolutions), HDR: c.HDR, Profile: c.Profile}
+	if c.Profile != nil && *c.Profile == "none" {
+		f.Profile = new("")
+	}
 	if isURL(c.File) {
 		f.SourceURL = c.File
 		if _, err := api.Replace(ctx, c.ID, f); err != nil {

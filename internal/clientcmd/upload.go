@@ -25,6 +25,7 @@ type Upload struct {
 	Title         string        `placeholder:"TEXT" help:"The title that people see. Default: the name of the file."`
 	Metadata      []string      `sep:"none" placeholder:"KEY=VALUE" help:"Metadata to keep with the video; can be repeated."`
 	HDR           string        `name:"hdr" enum:",sdr,keep" default:"" placeholder:"WHAT" help:"What becomes of HDR: keep (in AV1 and HEVC) or sdr. Default: what the server is set to."`
+	Profile       string        `placeholder:"NAME" help:"A profile of the server: a ladder that its operator has prepared. Without --resolutions it gives the sizes, too."`
 	MaxDuration   time.Duration `placeholder:"DURATION" help:"Videos that are longer, such as 10m, fail before anything is made of them."`
 	Tag           []string      `sep:"none" placeholder:"TAG" help:"A tag, by which videos are found again; can be repeated."`
 	Trim          string        `placeholder:"START-END" help:"Make only this part of the file, such as 12.5-1:30, 90- or -30."`
@@ -101,7 +102,7 @@ func (c *Upload) Run(ctx context.Context, env *Environment) error {
 	if err != nil {
 		return c.fail(env, err)
 	}
-	if len(c.Resolutions) == 0 {
+	if len(c.Resolutions) == 0 && c.Profile == "" {
 		c.Resolutions = key.DefaultResolutions
 	}
 	if u.client, err = c.client(env, long); err != nil {
@@ -277,7 +278,7 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 // newVideo is what is asked for, of whichever file.
 func (u *uploads) newVideo() client.NewVideo {
 	v := client.NewVideo{
-		Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs, HDR: u.HDR,
+		Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs, HDR: u.HDR, Profile: u.Profile,
 		Tags: u.Tag, MaxDurationSeconds: u.MaxDuration.Seconds(), Trim: u.trim, Watermark: u.mark,
 	}
 	if list := sites(u.AllowedOrigin); list != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
@@ -25,6 +26,7 @@ type Config struct {
 	OutboundAllow  []string
 	Webhooks       []string // addresses to try beside those that are registered
 	Codecs         []string
+	Profiles       []string // that clients may choose
 	Workers        int
 	RunsTasks      bool
 	ServesRequests bool
@@ -89,6 +91,7 @@ func Examine(ctx context.Context, c Config, now func() time.Time, report func(Fi
 		{"database", d.checkDatabase, false},
 		{"storage", d.checkStorage, false},
 		{"server", d.checkServer, !d.ServesRequests},
+		{"profiles", d.checkProfiles, len(d.Profiles) == 0},
 		{"base_url", d.checkBaseURL, !d.ServesRequests},
 		{"webhooks", d.checkWebhooks, !d.ServesRequests},
 	} {
@@ -122,4 +125,9 @@ func (d *doctor) fail(fix, format string, args ...any) {
 
 func (d *doctor) addFinding(result, text, fix string) {
 	d.report(Finding{Check: d.check, Result: result, Text: text, Fix: fix})
+}
+
+// checkProfiles says which profiles were read. Settings with a file that cannot be read are refused before.
+func (d *doctor) checkProfiles(context.Context) {
+	d.ok("clients may choose the profiles %s", strings.Join(d.Profiles, ", "))
 }

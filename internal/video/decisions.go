@@ -99,13 +99,18 @@ func (p *Plan) decideColours(add func(what, why string)) {
 }
 
 func (p *Plan) decideRate(add func(what, why string)) {
+	rate, what := formatNumber(p.Input.FrameRate), "Every frame is kept, with its own timestamp."
+	if slow := p.decideSlowSizes(add); slow == len(p.Renditions) {
+		return
+	} else if slow > 0 {
+		what = "In the other sizes, every frame is kept, with its own timestamp."
+	}
 	if p.LimitRate > 0 {
-		add(fmt.Sprintf("Of %s frames per second, at most %d are kept.", formatNumber(p.Input.FrameRate), p.LimitRate),
+		add(fmt.Sprintf("Of %s frames per second, at most %d are kept.", rate, p.LimitRate),
 			"Few screens show more, and every frame costs bits. Kept frames keep their timestamps.")
 		return
 	}
-	add("Every frame is kept, with its own timestamp.",
-		fmt.Sprintf("The file has %s frames per second on average; a variable frame rate stays variable.", formatNumber(p.Input.FrameRate)))
+	add(what, fmt.Sprintf("The file has %s frames per second on average; a variable frame rate stays variable.", rate))
 }
 
 func (p *Plan) decideSizes(add func(what, why string)) {
@@ -126,6 +131,8 @@ func (p *Plan) decideQuality(add func(what, why string)) {
 		crf := r.CRF[H264]
 		switch {
 		case len(r.Names) == 0 || crf == 0:
+		case r.Profile.CRF > 0:
+			add(fmt.Sprintf("%s is encoded with CRF %s.", joinNames(r.Names), formatNumber(crf)), p.profileSays())
 		case r.Shift > 0:
 			add(fmt.Sprintf("%s is encoded with CRF %s, which is higher than usual.", joinNames(r.Names), formatNumber(crf)),
 				"A trial of a few frames showed that this picture looks as good as others do with fewer bits.")
@@ -170,6 +177,7 @@ func joinNames(names []Name) string {
 }
 
 func (p *Plan) decideEncoding(add func(what, why string)) {
+	p.decideProfile(add)
 	add("The outputs are H.264 in MP4, with the index at the start of the file.", "Every browser, phone and television plays that, and can start before the file is loaded.")
 	if len(p.Chunks) == 1 {
 		add("The video is encoded as one chunk.", "It is short, or its container has no reliable index to cut it exactly.")

@@ -199,11 +199,11 @@ func CheckKey(s string) []Fault {
 // Check returns everything that is wrong with d.
 func (d *Draft) Check() []Fault {
 	var faults []Fault
-	needsNames := d.SourceURL == nil && d.Clip == nil
-	if needsNames || d.Filename != "" {
+	uploaded := d.SourceURL == nil && d.Clip == nil
+	if uploaded || d.Filename != "" {
 		faults = checkFilename(d.Filename)
 	}
-	if needsNames || d.Resolutions != nil {
+	if uploaded && d.ProfileName() == "" || d.Resolutions != nil {
 		faults = append(faults, checkResolutions(d.Resolutions)...)
 	}
 	if d.Watermark != nil && *d.Watermark != (WatermarkChoice{}) {
@@ -227,12 +227,17 @@ func (d *Draft) checkClip() (faults []Fault) {
 	return faults
 }
 
-// WithDefaults returns the draft of an import with what it left out: the filename, taken from the address, and the
-// resolutions, which a clip may leave out, too. It returns other drafts as they are.
-func (d Draft) WithDefaults(resolutions []Name) Draft {
-	if d.SourceURL == nil && d.Clip == nil {
-		return d
+// ProfileName returns the name of the profile that is chosen, or "".
+func (d *Draft) ProfileName() string {
+	if d.Profile == nil {
+		return ""
 	}
+	return *d.Profile
+}
+
+// WithDefaults returns the draft with what it may leave out: the filename of an import, taken from the address, and the
+// resolutions of an import, of a clip and of a video with a profile.
+func (d Draft) WithDefaults(resolutions []Name) Draft {
 	if d.Filename == "" && d.SourceURL != nil {
 		d.Filename = filenameIn(*d.SourceURL)
 	}

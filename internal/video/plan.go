@@ -40,6 +40,9 @@ type Plan struct {
 	// Quality is the setting at the time the file was inspected: the chunk files of a
 	// rendition must match, whatever the setting is now. None means Balanced.
 	Quality Quality `json:"quality,omitempty"`
+	// Profile is the name of the profile that was chosen, and Preset its preset of x264: "" is what Quality says.
+	Profile string `json:"profile,omitempty"`
+	Preset  string `json:"preset,omitempty"`
 
 	Renditions []Rendition `json:"renditions"` // of each pass, largest first; each one is encoded once
 	// First is the index of the first rendition of the current pass. Those
@@ -132,6 +135,8 @@ type Rendition struct {
 	// Shift is by how much CRF of H.264 is higher than usual, because of how the
 	// picture of this video compresses. It is 0 where nothing was measured.
 	Shift float64 `json:"shift,omitempty"`
+	// Profile is what the chosen profile says of it. Its frame rate is 0 where the source has no more.
+	Profile ProfileSize `json:"profile,omitzero"`
 }
 
 // Chunk is a part of the video that one task encodes. Times are integers in the
@@ -145,6 +150,8 @@ type Chunk struct {
 	Bitrate int64 `json:"bitrate,omitempty"`
 	// Frames is how many frames the file announces for it; 0 means unknown.
 	Frames int `json:"frames,omitempty"`
+	// FramesAt is how many of them are kept at each frame rate of ProfileSize.MaxFPS.
+	FramesAt map[int]int `json:"framesAt,omitempty"`
 	// Spans are the bytes of the source that are needed to decode it, beside
 	// Plan.Head; none means the whole file.
 	Spans []Span `json:"spans,omitempty"`
@@ -287,6 +294,33 @@ func (p *Plan) After(earlier *Plan) *Plan {
 	next.First, next.Early = len(earlier.Renditions), nil
 	next.Renditions = slices.Concat(earlier.Renditions, p.Renditions)
 	return &next
+}
+
+// HighestRate returns the highest frame rate that profiles allow any of some renditions; 0: as high as the plan's.
+func HighestRate(renditions []Rendition) (most int) {
+	for _, r := range renditions {
+		if r.Profile.MaxFPS == 0 {
+			return 0
+		}
+		most = max(most, r.Profile.MaxFPS)
+	}
+	return most
+}
+
+// FramesOf returns how many frames a rendition should have in the chunk; 0 means unknown.
+func (c *Chunk) FramesOf(r Rendition) int {
+	if r.Profile.MaxFPS == 0 {
+		return c.Frames
+	}
+	return c.FramesAt[r.Profile.MaxFPS]
+}
+
+// Decoded returns how many frames of the chunk were decoded, if so many are kept at a frame rate.
+func (c *Chunk) Decoded(kept, rate int) int {
+	if of := c.FramesAt[rate]; of > 0 {
+		return kept * c.Frames / of
+	}
+	return kept
 }
 
 // Pass returns the plan as if the current pass were the only one.

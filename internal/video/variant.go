@@ -162,7 +162,7 @@ func (p *Plan) keyChunks() []Chunk {
 		chunks[i-1].End = chunks[i].Start
 	}
 	for i := range chunks {
-		chunks[i].Frames = 0 // not known for these chunks
+		chunks[i].Frames, chunks[i].FramesAt = 0, nil // not known for these chunks
 	}
 	return chunks
 }

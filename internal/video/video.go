@@ -73,6 +73,7 @@ type Video struct {
 	Trim        *Trim           // nil: all of the file
 	Watermark   *Watermark      // laid over everything that is made of it; nil: none
 	HDR         HDR             // what becomes of a brighter source; "": as ToSDR
+	Profile     *Profile        // as it was when a client chose it; nil: none
 
 	// AllowedOrigins are the sites on which it may be played; nil: everywhere; empty: in pages of this server only.
 	AllowedOrigins []string
@@ -136,6 +137,8 @@ type Draft struct {
 
 	// HDR may be "": the server's default.
 	HDR HDR `json:",omitempty"`
+	// Profile is the name of a profile; "": none. nil is none, too, or that of the file before.
+	Profile *string `json:",omitempty"`
 
 	AllowedOrigins []string `json:",omitzero"` // nil: everywhere
 	AllowNoOrigin  bool     `json:",omitempty"`

@@ -52,7 +52,7 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 	if err != nil {
 		return err
 	}
-	plan, err := w.engine.Inspect(ctx, job, plan.Request{Names: names, Thumbnails: v.Thumbnails, Upscale: v.Upscale, Trim: v.Trim, KeepHDR: v.HDR == video.KeepHDR})
+	plan, err := w.engine.Inspect(ctx, job, plan.Request{Names: names, Thumbnails: v.Thumbnails, Upscale: v.Upscale, Trim: v.Trim, KeepHDR: v.HDR == video.KeepHDR, Profile: v.Profile})
 	if err != nil {
 		return conversion(err)
 	}
@@ -164,7 +164,8 @@ func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir 
 	if err != nil {
 		return conversion(err)
 	}
-	if int64(sum.Frames) != parts.Frames {
+	thinned := v.Plan.Renditions[t.Number].Profile.MaxFPS > 0 // then other renditions of its chunks may have more frames
+	if n := int64(sum.Frames); n > parts.Frames || n < parts.Frames && !thinned {
 		return conversion(fmt.Errorf("the rendition has %d frames, its chunk files %d", sum.Frames, parts.Frames))
 	}
 	if limit := v.Plan.Duration + v.Plan.Duration/10 + 5*time.Second; sum.Duration > limit {

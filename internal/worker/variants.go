@@ -72,7 +72,8 @@ func (w *Worker) joinVariant(ctx context.Context, t queue.Task, v video.Video, d
 	if err != nil {
 		return conversion(fmt.Errorf("read the H.264 file: %w", err))
 	}
-	if int64(h264.Frames) != parts.Frames {
+	thinned := v.Plan.Renditions[t.Number].Profile.MaxFPS > 0
+	if int64(h264.Frames) != parts.Frames && !thinned {
 		return conversion(fmt.Errorf("the chunk files have %d frames, the H.264 file %d", parts.Frames, h264.Frames))
 	}
 	sound := parts.Audio
@@ -83,6 +84,10 @@ func (w *Worker) joinVariant(ctx context.Context, t queue.Task, v video.Video, d
 	sum, err := join(ctx, path, &pipeline.ChunkFiles{Chunks: parts.Chunks, Audio: sound}, mp4.Timing{Length: v.Plan.Duration})
 	if err != nil {
 		return conversion(err)
+	}
+	// At a lower frame rate, each chunk begins with a frame more, and chunks begin elsewhere than those of H.264.
+	if n := sum.Frames - h264.Frames; thinned && max(n, -n) > len(v.Plan.Chunks) {
+		return conversion(fmt.Errorf("the variant has %d frames, the H.264 file %d", sum.Frames, h264.Frames))
 	}
 	return w.Tasks.PublishVariant(ctx, t, v, pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration})
 }

@@ -51,6 +51,7 @@ func videoFields(v *video.Video) []field {
 		{"watermark", optionalJSON{&v.Watermark}},
 		{"watermark_id", watermarkID{&v.Watermark}},
 		{"hdr", optionalText[video.HDR]{&v.HDR}},
+		{"profile", optionalJSON{&v.Profile}},
 		{"metadata", optionalText[json.RawMessage]{&v.Metadata}},
 		{"thumbnails", jsonText{&v.Thumbnails}},
 		{"status", &v.Status},

@@ -51,7 +51,7 @@ func applyShifts(p *video.Plan, shifts []float64) {
 	codecs := append([]video.Codec{video.H264}, video.ExtraCodecs...)
 	for i := range p.Renditions {
 		r := &p.Renditions[i]
-		if i < len(shifts) {
+		if i < len(shifts) && r.Profile.CRF == 0 {
 			r.Shift = shifts[i]
 		}
 		r.CRF = map[video.Codec]float64{}
@@ -204,7 +204,7 @@ func tryArgs(job ffmpeg.Job, p *video.Plan, threads int) []string {
 		graphs += fmt.Sprintf("[%d:%d]%s,setpts=PTS-STARTPTS[t%d];", n, p.Input.VideoStream, strings.Join(chunkFilters(&q, n), ","), n)
 		all += fmt.Sprintf("[t%d]", n)
 	}
-	graphs += graphFrom(all, &q, []string{fmt.Sprintf("concat=n=%d", len(p.Trials))}, toVideo)
+	graphs += graphFrom(all, &q, []string{fmt.Sprintf("concat=n=%d", len(p.Trials))}, toVideo, everyFrame)
 	for i, r := range p.Renditions {
 		graphs += fmt.Sprintf(";[v%[1]d]format=yuv420p,split[e%[1]d][f%[1]d];[f%[1]d]%[2]s[h%[1]d]", i, shrink(r))
 	}

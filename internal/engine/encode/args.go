@@ -23,7 +23,7 @@ const fromZero = "setts=pts=PTS-STARTPTS:dts=DTS-STARTPTS"
 // chunkArgs encodes chunk n at every rendition. A chunk file is an ordinary MP4
 // whose edit list says when it begins on the timeline of the video.
 func chunkArgs(job ffmpeg.Job, p *video.Plan, n int, with codecEncoder, threads int) []string {
-	filters := graph(p, chunkFilters(p, n), toVideo)
+	filters := graphFrom(sourceLabel(p), p, chunkFilters(p, n), toVideo, func(r video.Rendition) string { return thinFilter(p, r) })
 	output := "[v%d]"
 	if with.upload != "" {
 		output = "[d%d]" // in the memory of the device

@@ -16,7 +16,7 @@ import (
 )
 
 // EncodeChunk encodes chunk n at every rendition with one decode. The outputs
-// are in the order of the plan's renditions and hold equally many frames.
+// are in the order of the plan's renditions and hold equally many frames, unless a profile gives them other frame rates.
 //
 // A chunk of a longer video may be so damaged that nothing of it can be decoded.
 // It then has no outputs and no error: the video goes on without it, and the
@@ -40,7 +40,7 @@ func (enc *Encoder) EncodeChunk(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	if err != nil {
 		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
 	}
-	if err := job.MissingFrames(framesOf(outputs), p.Chunks[n].Frames); err != nil {
+	if err := job.MissingFrames(framesOf(outputs), p.Chunks[n].FramesOf(p.Renditions[0])); err != nil {
 		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
 	}
 	if len(outputs) == 0 && len(p.Chunks) == 1 {
@@ -63,7 +63,7 @@ func tooSmall(p *video.Plan) error {
 	return nil
 }
 
-// framesOf returns how many frames each of the outputs has.
+// framesOf returns how many frames the first of the outputs has.
 func framesOf(outputs []Output) int {
 	if len(outputs) == 0 {
 		return 0
@@ -125,12 +125,23 @@ func checkChunkFiles(job ffmpeg.Job, p *video.Plan, err error, stderr string) ([
 	case frames == 0:
 		return nil, nil
 	}
+	return outputs, checkFrames(p, outputs)
+}
+
+// checkFrames compares the numbers of frames of renditions that have the same frame rate.
+func checkFrames(p *video.Plan, outputs []Output) error {
+	same := map[int]int{} // the first rendition of each rate
 	for i, o := range outputs {
-		if o.Frames != frames {
-			return nil, fmt.Errorf("rendition %d has %d frames, rendition 0 has %d", i, o.Frames, frames)
+		rate := p.Renditions[i].Profile.MaxFPS
+		first, met := same[rate]
+		if !met {
+			same[rate], first = i, i
+		}
+		if o.Frames == 0 || o.Frames != outputs[first].Frames {
+			return fmt.Errorf("rendition %d has %d frames, rendition %d has %d", i, o.Frames, first, outputs[first].Frames)
 		}
 	}
-	return outputs, nil
+	return nil
 }
 
 // sampleEntries are the names of codecs in an MP4.

@@ -159,7 +159,7 @@ func x264Args(o settings) []string {
 }
 
 // x264References is how many frames each preset refers to.
-var x264References = map[string]int{"veryfast": 1, "faster": 2, "fast": 2, "medium": 3, "slow": 5, "slower": 8}
+var x264References = map[string]int{"superfast": 1, "veryfast": 1, "faster": 2, "fast": 2, "medium": 3, "slow": 5, "slower": 8}
 
 // x265Args makes HEVC of the Main profile, with the box hvc1: Apple's players take no other.
 func x265Args(o settings) []string {

@@ -2,6 +2,7 @@ package encode
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spool-video/spool/internal/engine/colour"
@@ -28,14 +29,26 @@ const deinterlace = "bwdif=mode=send_frame:deint=interlaced"
 //
 // selection are the filters that choose the frames.
 func graph(p *video.Plan, selection []string, to target) string {
-	return graphFrom(fmt.Sprintf("[0:%d]", p.Input.VideoStream), p, selection, to)
+	return graphFrom(sourceLabel(p), p, selection, to, everyFrame)
 }
 
+// sourceLabel is the stream of the source that is the video.
+func sourceLabel(p *video.Plan) string { return fmt.Sprintf("[0:%d]", p.Input.VideoStream) }
+
+// thinning returns the filter that lowers the frame rate of a rendition, or "". Each is thinned from all frames: from those
+// of another rate, some would be left that are not evenly spaced.
+type thinning func(video.Rendition) string
+
+func everyFrame(video.Rendition) string { return "" }
+
 // graphFrom is graph for frames with the given label, instead of the frames of the source.
-func graphFrom(label string, p *video.Plan, selection []string, to target) string {
+func graphFrom(label string, p *video.Plan, selection []string, to target, slower thinning) string {
 	filters := append([]string(nil), selection...)
 	if p.Deinterlace {
 		filters = append(filters, deinterlace)
+	}
+	if f := slower(p.Renditions[0]); f != "" && sameRate(p.Renditions) { // nothing is scaled in vain
+		filters, slower = append(filters, f), everyFrame
 	}
 	filters = append(filters, outputFilters(p, to)...)
 
@@ -49,13 +62,24 @@ func graphFrom(label string, p *video.Plan, selection []string, to target) strin
 			// Scaling by rounded factors makes pixels that are not exactly square.
 			fmt.Fprintf(&g, ";[s%d]scale=%d:%d:flags=bicubic,setsar=1", i, r.Width, r.Height)
 		}
-		if i == len(p.Renditions)-1 {
+		last, slow := i == len(p.Renditions)-1, slower(r)
+		switch {
+		case last && slow == "":
 			fmt.Fprintf(&g, "[v%d]", i)
-		} else {
+		case last:
+			fmt.Fprintf(&g, ",%s[v%d]", slow, i)
+		case slow == "":
 			fmt.Fprintf(&g, ",split[v%d][s%d]", i, i+1)
+		default:
+			fmt.Fprintf(&g, ",split[f%[1]d][s%[2]d];[f%[1]d]%[3]s[v%[1]d]", i, i+1, slow)
 		}
 	}
 	return g.String()
+}
+
+// sameRate reports whether profiles say the same of the frame rates of renditions.
+func sameRate(all []video.Rendition) bool {
+	return !slices.ContainsFunc(all, func(r video.Rendition) bool { return r.Profile.MaxFPS != all[0].Profile.MaxFPS })
 }
 
 // outputFilters bring a decoded frame to the largest size in the colours of the
@@ -242,4 +266,23 @@ func continuousPTS(shifts []string, leaps bool) string {
 // frameLimitFilter passes the first frame of every slot of the frame-rate limit.
 func frameLimitFilter(limit int) string {
 	return fmt.Sprintf("select='isnan(prev_selected_t)+gt(floor(t*%[1]d+%[2]g),floor(prev_selected_t*%[1]d+%[2]g))'", limit, video.SlotOffset)
+}
+
+// thinFilter passes the frames of a rendition of a lower rate: the first frame of every two seconds of the video, where all
+// renditions have a keyframe, and from there on the first of each slot. plan.countKept counts the same frames.
+func thinFilter(p *video.Plan, r video.Rendition) string {
+	most := r.Profile.MaxFPS
+	if most == 0 {
+		return ""
+	}
+	at, before, begin := "t", "prev_selected_t", ""
+	if !ffmpeg.HasTimestamps(p.Input) { // the first time may be any
+		at, before, begin = "(t-ld(1))", "(prev_selected_t-ld(1))", "st(1,if(isnan(prev_selected_t),t,ld(1)));"
+	}
+	two := func(at string) string { return fmt.Sprintf("floor(%s/2+1e-5)", at) }
+	slot := func(at string) string {
+		return fmt.Sprintf("floor((%s-ld(0))*%d+%g)", at, most, plan.SlotOffset(p.Input, most))
+	}
+	return fmt.Sprintf("select='%sif(isnan(prev_selected_t)+gt(%s,%s),1+0*st(0,%s),gt(%s,%s))'",
+		begin, two(at), two(before), at, slot(at), slot(before))
 }

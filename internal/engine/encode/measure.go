@@ -72,7 +72,7 @@ func (enc *Encoder) Measure(ctx context.Context, job ffmpeg.Job, p *video.Plan, 
 	for i, f := range files {
 		if sums[i].frames > 0 {
 			score := sums[i].score()
-			if i+1 < len(files) && gains[i].isNone() {
+			if i+1 < len(files) && gains[i].isNone() && sameRate([]video.Rendition{p.Renditions[f.Rendition], p.Renditions[files[i+1].Rendition]}) {
 				score.NoBetterThan = firstName(p.Renditions[files[i+1].Rendition].Names)
 			}
 			found[f.Rendition] = score

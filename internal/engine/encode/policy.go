@@ -34,7 +34,7 @@ func (enc *Encoder) encodePolicy(job ffmpeg.Job, p *video.Plan, length time.Dura
 	var rate, rates int64 // bytes a second
 	for _, r := range p.Renditions {
 		pixels += int64(r.Width) * int64(r.Height)
-		each := int64(maxBitrate(r, p.Input.FrameRate)) * 1000 / 8
+		each := int64(capOf(r, p.Input.FrameRate)) * 1000 / 8
 		rate, rates = max(rate, each), rates+each
 	}
 	return sandbox.Policy{

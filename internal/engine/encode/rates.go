@@ -46,6 +46,14 @@ func maxBitrate(r video.Rendition, rate float64) int {
 	return max(int(kbps), minBitrate)
 }
 
+// capOf returns the highest bitrate of a rendition in kbit/s: what its profile says, or else that of its size.
+func capOf(r video.Rendition, rate float64) int {
+	if r.Profile.MaxBitrate > 0 {
+		return r.Profile.MaxBitrate / 1000
+	}
+	return maxBitrate(r, rate)
+}
+
 // bufferSize returns how many kbit a player has to buffer before it starts: a
 // keyframe and what follows it may take the bits of two seconds at once.
 func bufferSize(kbps int) int { return 2 * kbps }
@@ -109,10 +117,19 @@ func effortOf(codec video.Codec, q video.Quality, r video.Rendition) effort {
 	}
 	for _, e := range efforts[q] {
 		if min(r.Width, r.Height) <= e.upTo {
-			return e
+			return withCRF(e, r.Profile.CRF)
 		}
 	}
 	return effort{}
+}
+
+// withPreset returns an effort with the preset that a profile names, which is about H.264. It is taken as it is, without what
+// makes the presets of the table faster or better.
+func withPreset(e effort, codec video.Codec, preset string) effort {
+	if preset != "" && codec == video.H264 {
+		e.preset, e.options = preset, evenly
+	}
+	return e
 }
 
 // withCRF returns an effort with the CRF that was chosen for a film, if one was.
@@ -169,15 +186,18 @@ func settingsFor(p *video.Plan, r video.Rendition, n, threads int) settings {
 	if p.LimitRate > 0 {
 		fps = min(fps, float64(p.LimitRate))
 	}
+	if most := r.Profile.MaxFPS; most > 0 {
+		fps = min(fps, float64(most))
+	}
 	dense := outputDensity[codec]
-	highest := float64(maxBitrate(r, fps)) / dense
+	highest := float64(capOf(r, fps)) / dense
 	kbps := highest
 	if most, known := sourceCap(p.Input, p.Chunks[n].Bitrate, r, dense); known {
-		kbps = min(kbps, max(most, minShare*highest))
+		kbps = min(kbps, max(most, minShare*min(highest, float64(maxBitrate(r, fps))/dense)))
 	}
 	o := settings{
 		width: r.Width, height: r.Height, fps: fps, threads: threads,
-		effort: withCRF(effortOf(codec, p.Quality, r), r.CRF[codec]).at(fps),
+		effort: withPreset(withCRF(effortOf(codec, p.Quality, r), r.CRF[codec]), codec, p.Preset).at(fps),
 		kbps:   max(int(kbps), minBitrate), highest: max(int(highest), minBitrate),
 	}
 	o.buffer = bufferSize(o.kbps)

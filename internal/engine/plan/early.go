@@ -38,7 +38,7 @@ const pieceGrowth = 30
 // playsEarly reports whether a video may be played while it is encoded.
 func playsEarly(p *video.Plan, cut Chunking, line *probe.Timeline, limit frameLimit) bool {
 	return cut.Early > 0 && p.Duration >= cut.Early && !line.Untimed && len(p.Jumps) == 0 &&
-		p.Input.TimeBase.Seconds(longestReorder(line, limit)) <= maxDelay.Seconds()
+		p.Input.TimeBase.Seconds(longestReorder(slowest(p, limit.kept(line)))) <= maxDelay.Seconds()
 }
 
 // headOf decides how the first chunks of a video are cut. If the video is played
@@ -56,17 +56,10 @@ func headOf(p *video.Plan, cut Chunking, s probe.Stream, line *probe.Timeline, l
 	return atKeyframes
 }
 
-// longestReorder returns how long the encoder may hold a frame back.
-func longestReorder(line *probe.Timeline, limit frameLimit) (longest int64) {
-	var kept []int64
-	for i, pts := range line.Shown {
-		if i > 0 && !limit.differ(line.Shown[i-1], pts, line.First) {
-			continue
-		}
-		if kept = append(kept, pts); len(kept) > reorderDepth {
-			longest = max(longest, pts-kept[0])
-			kept = kept[1:]
-		}
+// longestReorder returns how long the encoder may hold one of these frames back.
+func longestReorder(frames []int64) (longest int64) {
+	for i := reorderDepth; i < len(frames); i++ {
+		longest = max(longest, frames[i]-frames[i-reorderDepth])
 	}
 	return longest
 }
@@ -75,7 +68,7 @@ func longestReorder(line *probe.Timeline, limit frameLimit) (longest int64) {
 func divide(p *video.Plan, line *probe.Timeline, limit frameLimit) *video.Early {
 	const rounding = 2 // ticks
 	e := &video.Early{Large: len(p.Renditions) - 1}
-	e.Delay = int64(math.Ceil(p.Input.TimeBase.Seconds(longestReorder(line, limit))*float64(p.Timescale))) + rounding
+	e.Delay = int64(math.Ceil(p.Input.TimeBase.Seconds(longestReorder(slowest(p, limit.kept(line))))*float64(p.Timescale))) + rounding
 	for i, r := range p.Renditions {
 		if min(r.Width, r.Height) <= smallSide {
 			e.Large = i

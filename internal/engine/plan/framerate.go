@@ -23,10 +23,10 @@ type frameLimit struct {
 	limit int // slots a second; 0 keeps all frames
 }
 
-// newFrameLimit finds out whether a video needs the limit: some slots hold two
+// newFrameLimit finds out whether a video needs a limit of so many frames a second: some slots hold two
 // frames, and there are more frames than the jitter of a camera explains.
-func newFrameLimit(line *probe.Timeline, tb video.Ratio) frameLimit {
-	p := frameLimit{tb: tb, limit: maxRate}
+func newFrameLimit(line *probe.Timeline, tb video.Ratio, most int) frameLimit {
+	p := frameLimit{tb: tb, limit: most}
 	within := 0
 	for i := range line.Shown {
 		if i > 0 && !p.differ(line.Shown[i-1], line.Shown[i], line.First) {
@@ -37,18 +37,18 @@ func newFrameLimit(line *probe.Timeline, tb video.Ratio) frameLimit {
 	if span := line.Span(tb); span > 0 {
 		rate = float64(len(line.Shown)-1) / span
 	}
-	if within == 0 || rate <= maxRate && !fastAnywhere(line, tb) {
+	if within == 0 || rate <= float64(most) && !fastAnywhere(line, tb, most) {
 		p.limit = 0
 	}
 	return p
 }
 
 // fastAnywhere reports whether some second of the video holds more frames than
-// maxRate.
-func fastAnywhere(line *probe.Timeline, tb video.Ratio) bool {
+// so many.
+func fastAnywhere(line *probe.Timeline, tb video.Ratio, most int) bool {
 	second := tb.Ticks(0.99) // cameras jitter
-	for i := maxRate; i < len(line.Shown); i++ {
-		if float64(line.Shown[i]-line.Shown[i-maxRate]) < second {
+	for i := most; i < len(line.Shown); i++ {
+		if float64(line.Shown[i]-line.Shown[i-most]) < second {
 			return true
 		}
 	}
@@ -68,4 +68,14 @@ func (p frameLimit) slot(ticks int64) float64 {
 func (p frameLimit) keeps(pts int64, line *probe.Timeline) bool {
 	n := line.CountUpTo(pts)
 	return n < 2 || p.differ(line.Shown[n-2], pts, line.First)
+}
+
+// kept returns the frames that are the first of their slots.
+func (p frameLimit) kept(line *probe.Timeline) (all []int64) {
+	for i, pts := range line.Shown {
+		if i == 0 || p.differ(line.Shown[i-1], pts, line.First) {
+			all = append(all, pts)
+		}
+	}
+	return all
 }

@@ -66,7 +66,7 @@ func TestFrameLimit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			line := timelineAt(tt.times...)
-			paced := newFrameLimit(line, us)
+			paced := newFrameLimit(line, us, maxRate)
 			if (paced.limit > 0) != (tt.most > 0) {
 				t.Fatalf("limit is %d", paced.limit)
 			}

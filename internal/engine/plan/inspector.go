@@ -70,6 +70,7 @@ type Request struct {
 	Names      []video.Name
 	Thumbnails []float64
 	Upscale    bool
-	Trim       *video.Trim // nil: all of it
-	KeepHDR    bool        // codecs beside H.264 keep the range of the source
+	Trim       *video.Trim    // nil: all of it
+	KeepHDR    bool           // codecs beside H.264 keep the range of the source
+	Profile    *video.Profile // nil: none
 }

@@ -52,10 +52,11 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	if len(p.Jumps) == 0 { // chapters after a jump would begin at the wrong times
 		p.Chapters = chapters(found.Chapters, tb.Seconds(p.FirstPTS), p.Duration)
 	}
-	limit := newFrameLimit(line, tb)
+	limit := newFrameLimit(line, tb, maxRate)
 	p.LimitRate = limit.limit
 	width, height, _ := displaySize(s)
 	p.Renditions = sizes.ladder(width, height, ask.Names, ask.Upscale)
+	applyProfile(p, ask.Profile, line)
 	head := headOf(p, cut, s, line, limit)
 	p.Chunks = cut.forPixels(pixelRate(p)).chunks(line, tb, found.SeeksExactly(), head, limit)
 	if head != likeTheRest && len(p.Chunks) > 1 {
@@ -63,6 +64,7 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	}
 	if onePacketPerFrame(s, line) {
 		countFrames(p.Chunks, line, limit)
+		countKept(p, limit.kept(line))
 	}
 	setPeakBitrates(p.Chunks, line, tb)
 	p.Thumbnails = thumbnails(ask.Thumbnails, line, tb, found.SeeksExactly())

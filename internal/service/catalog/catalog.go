@@ -39,6 +39,7 @@ type Config struct {
 	HDR     video.HDR // of brighter sources, unless a client says otherwise
 	// Resolutions are made of an import whose client names none.
 	Resolutions []video.Name
+	Profiles    []video.Profile // that clients may choose
 }
 
 // Codecs says in which codecs videos are made.
@@ -72,6 +73,9 @@ func New(c Config, p Parts) *Catalog {
 
 // DefaultResolutions returns the resolutions that are made of an import whose client names none.
 func (c *Catalog) DefaultResolutions() []video.Name { return c.config.Resolutions }
+
+// Profiles returns the profiles that clients may choose.
+func (c *Catalog) Profiles() []video.Profile { return c.config.Profiles }
 
 // checkHDR returns a fault if a client wants to keep the range of its source, and leaves the codecs to a server that
 // makes H.264 alone.

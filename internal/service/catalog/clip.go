@@ -13,7 +13,7 @@ const clipSlack = 0.1
 
 // createClip makes a video of a part of another one. The clip gets a copy of the whole file, as an accepted upload does, so
 // that deleting the original never touches it: on disk a link, in a bucket a copy that the storage makes.
-func (c *Catalog) createClip(ctx context.Context, by auth.Actor, d video.Draft) (Upload, error) {
+func (c *Catalog) createClip(ctx context.Context, by auth.Actor, d video.Draft, profile *video.Profile) (Upload, error) {
 	if err := by.Require(auth.Read); err != nil {
 		return Upload{}, err
 	}
@@ -37,7 +37,7 @@ func (c *Catalog) createClip(ctx context.Context, by auth.Actor, d video.Draft) 
 	if err := c.uploads.CheckCopy(ctx, by.Tenant, original.Info.Size); err != nil {
 		return Upload{}, err // before there is a video that the client knows nothing of
 	}
-	v, err := c.newVideo(by, clipDraft(d, from).WithDefaults(c.config.Resolutions), 0)
+	v, err := c.newVideo(by, clipDraft(d, from), profile, 0)
 	if err != nil {
 		return Upload{}, err
 	}

@@ -38,7 +38,8 @@ func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base
 // create makes a video that a request asks for by the draft asked. d has what it left out, too. If it will replace the file
 // of another video, that is before.
 func (c *Catalog) create(ctx context.Context, by auth.Actor, asked, d video.Draft, before *video.Video, base string) (Upload, error) {
-	if faults := slices.Concat(d.Check(), c.refusedCodecs(d.Codecs), c.checkHDR(d), video.CheckExpiry(d.ExpiresAt, c.now())); faults != nil {
+	profile, unknown := video.ProfileOf(d.ProfileName(), c.config.Profiles)
+	if faults := slices.Concat(d.Check(), c.refusedCodecs(d.Codecs), c.checkHDR(d), unknown, video.CheckExpiry(d.ExpiresAt, c.now())); faults != nil {
 		return Upload{}, video.InvalidFields(faults...)
 	}
 	if d.SourceURL != nil {
@@ -51,15 +52,18 @@ func (c *Catalog) create(ctx context.Context, by auth.Actor, asked, d video.Draf
 		return Upload{}, err
 	}
 	if d.Clip != nil {
-		return c.createClip(ctx, by, d)
+		return c.createClip(ctx, by, d, profile)
 	}
 	ttl, maxBytes := c.uploads.Limits()
-	v, err := c.newVideo(by, d.WithDefaults(c.config.Resolutions), ttl)
+	v, err := c.newVideo(by, d, profile, ttl)
 	if err != nil {
 		return Upload{}, err
 	}
 	if before != nil {
 		v.Watermark = before.Watermark
+		if d.Profile == nil {
+			v.Profile = before.Profile
+		}
 	} else if v.Watermark, err = c.watermarks.For(ctx, by.Tenant, d.Watermark); err != nil {
 		return Upload{}, err
 	}
@@ -86,8 +90,13 @@ func (c *Catalog) create(ctx context.Context, by auth.Actor, asked, d video.Draf
 	}, nil
 }
 
-// newVideo makes the video that a draft asks for.
-func (c *Catalog) newVideo(by auth.Actor, d video.Draft, ttl time.Duration) (video.Video, error) {
+// newVideo makes the video that a draft asks for, with the profile that it names.
+func (c *Catalog) newVideo(by auth.Actor, d video.Draft, profile *video.Profile, ttl time.Duration) (video.Video, error) {
+	resolutions := c.config.Resolutions
+	if names := profile.Names(); len(names) > 0 {
+		resolutions = names
+	}
+	d = d.WithDefaults(resolutions)
 	// Times are stored to the millisecond, and addresses contain them: a client must be told exactly
 	// what is stored.
 	now := c.now().UTC().Truncate(time.Millisecond)
@@ -106,6 +115,7 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, ttl time.Duration) (vid
 	if d.HDR == "" {
 		v.HDR = c.config.HDR
 	}
+	v.Profile = profile
 	var err error
 	if v.Metadata, err = compactMetadata(d.Metadata); err != nil {
 		return video.Video{}, err

@@ -29,7 +29,7 @@ func (t *Tasks) FinishChunk(ctx context.Context, task queue.Task, v video.Video,
 		if _, err := t.blobs.PutFile(ctx, objects.Chunk(v.Folder(), codec, task.Number, f.Rendition, r.run), f.Path); err != nil {
 			return fmt.Errorf("store chunk file: %w", err)
 		}
-		r.frames = int64(f.Frames)
+		r.frames = max(r.frames, int64(f.Frames))
 	}
 	if codec != "" {
 		r.made = v.Wanted(codec)
@@ -170,9 +170,11 @@ func assembleTasks(v video.Video, renditions []int) []queue.Task {
 // the audio. The other set may have open ones, so a chunk has the frames that either of them found.
 func verdict(v video.Video, steps []store.Step) []video.Warning {
 	frames := make([]int, len(v.Plan.Chunks))
-	for _, kind := range []queue.Kind{queue.Encode, queue.Large} {
+	for set, kind := range map[video.Set]queue.Kind{video.FirstSet: queue.Encode, video.LargeSet: queue.Large} {
+		part, _ := v.Plan.Only(set)
+		rate := video.HighestRate(part.Renditions)
 		for n, s := range stepsOf(kind, steps, len(frames)) {
-			frames[n] = max(frames[n], int(s.Frames))
+			frames[n] = max(frames[n], v.Plan.Chunks[n].Decoded(int(s.Frames), rate))
 		}
 	}
 	audio := AudioParts(v, steps)

@@ -45,9 +45,24 @@ type keyView struct {
 	MaxFileBytes int64 `json:"maxFileBytes" doc:"The size of the largest file that the server accepts, as a resumable upload."`
 	// A page, and the command line, ask for these unless a person chooses others.
 	DefaultResolutions []resolutionName `json:"defaultResolutions" nullable:"false" doc:"The resolutions that an import gets whose request names none. Clients may ask for them where people choose none."`
+	Profiles           []profileView    `json:"profiles,omitempty" nullable:"false" doc:"The profiles that createVideo takes, by name. Absent if there are none."`
 	// The rest is for keys that may manage others.
 	Keys       []TenantKeyView `json:"keys,omitzero" required:"false" nullable:"false" doc:"The keys of the tenant that are not revoked, newest first, with the one that asks. Absent if that lacks the scope admin."`
 	NextCursor string          `json:"nextCursor,omitempty" doc:"The cursor of the next page of keys; absent on the last one."`
+}
+
+// profileView is a ladder that the operator has prepared.
+type profileView struct {
+	Name        string           `json:"name" example:"course"`
+	Resolutions []resolutionName `json:"resolutions" nullable:"false" doc:"What a video gets that names the profile and no resolutions, the largest first. Empty: the server's default."`
+}
+
+func viewProfiles(all []video.Profile) []profileView {
+	var views []profileView
+	for _, p := range all {
+		views = append(views, profileView{p.Name, append([]resolutionName{}, convertAll[resolutionName](p.Names())...)})
+	}
+	return views
 }
 
 // TenantKeyView is a key of the tenant. It is exported because huma ignores embedded types that are not.
@@ -76,7 +91,7 @@ type newKey struct {
 func (r keyRoutes) get(ctx context.Context, c *call) (*keyView, error) {
 	out := &keyView{
 		ID: c.actor.KeyID, Tenant: c.actor.Tenant, Scopes: append([]auth.Scope{}, c.actor.Scopes...),
-		MaxFileBytes: r.uploads.LargestFile(), DefaultResolutions: convertAll[resolutionName](r.catalog.DefaultResolutions()),
+		MaxFileBytes: r.uploads.LargestFile(), DefaultResolutions: convertAll[resolutionName](r.catalog.DefaultResolutions()), Profiles: viewProfiles(r.catalog.Profiles()),
 	}
 	if !slices.Contains(c.actor.Scopes, auth.Admin) {
 		return out, nil

@@ -72,7 +72,7 @@ func (v videoRoutes) register(t *table) {
 type newVideo struct {
 	Filename                   string           `json:"filename" unless:"sourceUrl,clip" required:"false" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type. Required unless there is a sourceUrl, whose last part is the default, or a clip." example:"holiday.mp4"`
 	Title                      string           `json:"title,omitempty" maxLength:"200" nullable:"true" doc:"What people call the video. Absent, null or empty: the filename without its extension."`
-	Resolutions                []resolutionName `json:"resolutions" unless:"sourceUrl,clip" required:"false" minItems:"1" maxItems:"100" nullable:"false" doc:"The outputs to make. Duplicates are ignored. Required unless there is a sourceUrl or a clip; the default is the server's."`
+	Resolutions                []resolutionName `json:"resolutions" unless:"sourceUrl,clip,profile" required:"false" minItems:"1" maxItems:"100" nullable:"false" doc:"The outputs to make. Duplicates are ignored. Required unless there is a sourceUrl, a clip or a profile; the default is the sizes of the profile, or else the server's."`
 	IsPublic                   bool             `json:"isPublic" doc:"Public videos have permanent URLs, private ones signed URLs that expire."`
 	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take thumbnails, in seconds."`
 	CustomMetadata             metadata         `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`
@@ -84,6 +84,7 @@ type newVideo struct {
 	Clip                       *clipBody        `json:"clip,omitempty" doc:"Make a part of another video; there is nothing to upload then. Needs the scope read, too."`
 	Codecs                     []video.Codec    `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1,hevc" doc:"In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone."`
 	HDR                        video.HDR        `json:"hdr,omitempty" enum:"sdr,keep" doc:"What becomes of a source in HDR (PQ or HLG). keep: av1 and hevc keep its brightness and its colours, with 10 bits, for screens that can show them; codecs must name one of them. sdr: they are made for ordinary screens, as H.264 always is. Absent: the server's default, mostly sdr."`
+	Profile                    *string          `json:"profile,omitempty" maxLength:"64" nullable:"true" doc:"The name of a ladder that the operator has prepared: bitrates, frame rates and sizes. getKey lists the names. Absent, null or empty: none." example:"course"`
 	MaxDurationSeconds         *float64         `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes."`
 	AllowedOrigins             []string         `json:"allowedOrigins,omitempty" maxItems:"50" nullable:"true" doc:"The sites on which the video may be played: hosts such as example.com, *.example.com, https://app.example.com:8443. Absent or null: everywhere. Empty: only in the pages of this server." example:"[\"example.com\"]"`
 	AllowNoOrigin              bool             `json:"allowNoOrigin,omitempty" doc:"With allowedOrigins: apps and native players, whose requests name no site, may play the video, too."`
@@ -95,7 +96,7 @@ func (n *newVideo) draft() video.Draft {
 		Watermark: n.Watermark.choice(),
 		Filename:  n.Filename, Title: n.Title, Resolutions: convertAll[video.Name](n.Resolutions), IsPublic: n.IsPublic, Thumbnails: n.ThumbnailTimestampsSeconds,
 		Metadata: json.RawMessage(n.CustomMetadata), Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
-		Tags: n.Tags, ExpiresAt: (*time.Time)(n.ExpiresAt), MaxSeconds: n.MaxDurationSeconds, HDR: n.HDR,
+		Tags: n.Tags, ExpiresAt: (*time.Time)(n.ExpiresAt), MaxSeconds: n.MaxDurationSeconds, HDR: n.HDR, Profile: n.Profile,
 		Trim: n.Trim.trim(), Clip: n.Clip.clip(),
 		AllowedOrigins: n.AllowedOrigins, AllowNoOrigin: n.AllowNoOrigin,
 	}

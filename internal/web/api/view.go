@@ -71,6 +71,7 @@ type VideoDetails struct {
 	ImportProgress  *float64         `json:"importProgress,omitempty" minimum:"0" maximum:"1" doc:"How much of the file was fetched from sourceUrl; absent for other videos. 0 while the server does not say how large it is."`
 	VideosAhead     *int             `json:"videosAhead,omitempty" minimum:"0" doc:"While the video is processing and none of the work is done: how many of your other videos were completed earlier and are processed first. Absent otherwise, and if there are more than 1,000."`
 	Playable        bool             `json:"playable" doc:"hlsUrl and dashUrl play from the beginning now. A long video is playable long before it is ready."`
+	Profile         string           `json:"profile,omitempty" doc:"The profile with which it was made. Absent: none."`
 	Watermark       *watermarkPlace  `json:"watermark,omitempty" doc:"What is laid over the pictures of the video."`
 	Failure         *failure         `json:"failure,omitempty" doc:"Why status is fail."`
 	Replacement     *replacementView `json:"replacement,omitempty" doc:"The file that will replace this one, or that failed to; see replaceVideo. Absent otherwise."`
@@ -148,6 +149,9 @@ func viewVideoDetails(s catalog.State) VideoDetails {
 	}
 	if v.Watermark != nil {
 		out.Watermark = new(viewPlace(*v.Watermark))
+	}
+	if v.Profile != nil {
+		out.Profile = v.Profile.Name
 	}
 	if v.Imported {
 		out.ImportProgress = &v.ImportProgress

@@ -72,7 +72,7 @@ channel?.addEventListener("message", ({ data }) => {
   }
 });
 
-// me is what the server says about the key: {id, tenant, scopes, maxFileBytes, defaultResolutions}.
+// me is what the server says about the key: {id, tenant, scopes, maxFileBytes, defaultResolutions, profiles}.
 let me = null;
 
 export function setMe(identity) {

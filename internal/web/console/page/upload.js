@@ -29,6 +29,7 @@ export class UploadForm {
   #list = el("ul", { class: "files", id: "chosen", "aria-label": "Chosen files" });
   #left = el("div", { id: "left-out" }); // says which files were left out
   #boxes = resolutions.map((name) => el("input", { type: "checkbox", value: name, checked: whoAmI().defaultResolutions.includes(name) }));
+  #profile = el("select", { id: "profile", onchange: () => this.#tickSizes() }, el("option", { value: "" }, "None"), (whoAmI().profiles ?? []).map(({ name }) => el("option", { value: name }, name)));
   #private = el("input", { type: "radio", name: "visibility", value: "private", checked: true });
   #public = el("input", { type: "radio", name: "visibility", value: "public" });
   #thumbnails = el("input", { type: "text", id: "thumbnails", inputmode: "decimal", placeholder: "0, 12.5", autocomplete: "off" });
@@ -69,6 +70,7 @@ export class UploadForm {
       this.#zone, this.#left, this.#list, this.#address.node,
       el("fieldset", {}, el("legend", {}, "Resolutions"), el("div", { class: "chips" }, chips),
         el("p", { class: "fine" }, "A video that is smaller than a resolution keeps its own size.")),
+      el("div", { class: "field", hidden: !whoAmI().profiles }, el("label", { for: "profile" }, "Profile"), this.#profile),
       el("fieldset", {}, el("legend", {}, "Who may watch"), el("div", { class: "chips" },
         el("label", { class: "chip" }, this.#private, el("span", {}, "Private")),
         el("label", { class: "chip" }, this.#public, el("span", {}, "Public")))),
@@ -82,6 +84,14 @@ export class UploadForm {
         el("div", { class: "field", role: "group", "aria-labelledby": "metadata-label" }, el("span", { class: "label", id: "metadata-label" }, "Metadata"), this.#metadataBox)),
       this.#problem,
       el("p", { class: "actions" }, this.#submit));
+  }
+
+  // tickSizes ticks the resolutions of the chosen profile, or the usual ones.
+  #tickSizes() {
+    const { defaultResolutions, profiles } = whoAmI();
+    const sizes = profiles.find(({ name }) => name === this.#profile.value)?.resolutions ?? [];
+    const ticked = sizes.length > 0 ? sizes : defaultResolutions;
+    for (const box of this.#boxes) box.checked = ticked.includes(box.value);
   }
 
   // moreCodecs are those that are made beside H.264.
@@ -169,6 +179,7 @@ export class UploadForm {
     return {
       resolutions: names,
       isPublic: this.#public.checked,
+      ...(this.#profile.value && { profile: this.#profile.value }),
       ...(seconds.length > 0 && { thumbnailTimestampsSeconds: seconds }),
       ...(metadata && { customMetadata: metadata }),
       ...(this.#moreCodecs.length > 0 && { codecs: ["h264", ...this.#moreCodecs] }),
