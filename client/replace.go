@@ -15,7 +15,7 @@ type NewFile struct {
 	SourceURL   string    `json:"sourceUrl,omitempty"` // the server fetches the file itself, instead of an upload
 	Trim        *Trim     `json:"trim,omitempty"`      // nil makes all of the new file
 	HDR         string    `json:"hdr,omitempty"`       // as in NewVideo
-	Profile     *string   `json:"profile,omitempty"`   // "": none; nil: that of the file before
+	Profile     *string   `json:"profile,omitempty"`   // "": none; nil: as for the file before
 
 	MaxDurationSeconds float64 `json:"maxDurationSeconds,omitempty"`
 

@@ -236,8 +236,11 @@ func (d *Draft) ProfileName() string {
 }
 
 // WithDefaults returns the draft with what it may leave out: the filename of an import, taken from the address, and the
-// resolutions of an import, of a clip and of a video with a profile.
+// resolutions of an import, of a clip and of a video with a profile. It returns other drafts as they are.
 func (d Draft) WithDefaults(resolutions []Name) Draft {
+	if d.SourceURL == nil && d.Clip == nil && d.ProfileName() == "" {
+		return d
+	}
 	if d.Filename == "" && d.SourceURL != nil {
 		d.Filename = filenameIn(*d.SourceURL)
 	}

@@ -307,6 +307,15 @@ func HighestRate(renditions []Rendition) (most int) {
 	return most
 }
 
+// FrameTime returns how long a frame lasts of a rendition whose frame rate a profile lowers; 0 for others.
+func (p *Plan) FrameTime(rendition int) time.Duration {
+	most := p.Renditions[rendition].Profile.MaxFPS
+	if most == 0 {
+		return 0
+	}
+	return time.Second / time.Duration(most)
+}
+
 // FramesOf returns how many frames a rendition should have in the chunk; 0 means unknown.
 func (c *Chunk) FramesOf(r Rendition) int {
 	if r.Profile.MaxFPS == 0 {

@@ -137,7 +137,7 @@ type Draft struct {
 
 	// HDR may be "": the server's default.
 	HDR HDR `json:",omitempty"`
-	// Profile is the name of a profile; "": none. nil is none, too, or that of the file before.
+	// Profile is the name of a profile; "": none. nil is none, too, or the one of the file before.
 	Profile *string `json:",omitempty"`
 
 	AllowedOrigins []string `json:",omitzero"` // nil: everywhere

@@ -156,7 +156,7 @@ func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir 
 		return video.Failf(video.Corrupt, "No picture of this file could be decoded.")
 	}
 	path := filepath.Join(dir, "rendition.mp4")
-	sum, err := join(ctx, path, parts, mp4.Timing{Length: v.Plan.Duration, Delay: v.Plan.DecodeDelay()})
+	sum, err := join(ctx, path, parts, mp4.Timing{Length: v.Plan.Duration, Delay: v.Plan.DecodeDelay(), Last: v.Plan.FrameTime(t.Number)})
 	if errors.Is(err, mp4.ErrTimes) {
 		w.log.InfoContext(ctx, "the chunk files cannot be joined", "task", t.String(), "err", err)
 		return video.Failf(video.Corrupt, "The file's timestamps make no sense: its pictures overlap in time.")

@@ -81,11 +81,11 @@ func (w *Worker) joinVariant(ctx context.Context, t queue.Task, v video.Video, d
 		sound = nil
 	}
 	path := filepath.Join(dir, "rendition.mp4")
-	sum, err := join(ctx, path, &pipeline.ChunkFiles{Chunks: parts.Chunks, Audio: sound}, mp4.Timing{Length: v.Plan.Duration})
+	sum, err := join(ctx, path, &pipeline.ChunkFiles{Chunks: parts.Chunks, Audio: sound}, mp4.Timing{Length: v.Plan.Duration, Last: v.Plan.FrameTime(t.Number)})
 	if err != nil {
 		return conversion(err)
 	}
-	// At a lower frame rate, each chunk begins with a frame more, and chunks begin elsewhere than those of H.264.
+	// At a lower frame rate, each chunk begins with a frame more, and its chunks begin at other frames than in H.264.
 	if n := sum.Frames - h264.Frames; thinned && max(n, -n) > len(v.Plan.Chunks) {
 		return conversion(fmt.Errorf("the variant has %d frames, the H.264 file %d", sum.Frames, h264.Frames))
 	}

@@ -9,13 +9,14 @@ import (
 type newVideo struct {
 	Filename       string          `json:"filename"`
 	Title          string          `json:"title,omitempty"`
-	Resolutions    []string        `json:"resolutions"`
+	Resolutions    []string        `json:"resolutions,omitempty"`
 	IsPublic       bool            `json:"isPublic"`
 	Thumbnails     []float64       `json:"thumbnailTimestampsSeconds,omitempty"`
 	CustomMetadata json.RawMessage `json:"customMetadata,omitempty"`
 	Upscale        bool            `json:"upscale,omitempty"`
 	Codecs         []string        `json:"codecs,omitempty"`
 	HDR            string          `json:"hdr,omitempty"`
+	Profile        string          `json:"profile,omitempty"`
 	Tags           []string        `json:"tags,omitempty"`
 	ExpiresAt      string          `json:"expiresAt,omitempty"`
 	MaxDuration    float64         `json:"maxDurationSeconds,omitempty"`
@@ -73,6 +74,7 @@ type watch struct {
 	Failure         *failure              `json:"failure"`
 	Warnings        []failure             `json:"warnings"`
 	Replacement     *replacement          `json:"replacement"`
+	Profile         string                `json:"profile"`
 }
 
 type replacement struct {

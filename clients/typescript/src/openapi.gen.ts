@@ -1066,6 +1066,8 @@ export interface components {
             maxFileBytes: number;
             /** @description The cursor of the next page of keys; absent on the last one. */
             nextCursor?: string;
+            /** @description The profiles that createVideo takes, by name. Absent if there are none. */
+            profiles?: components["schemas"]["Profile"][];
             /**
              * @description What the key may do.
              * @example [
@@ -1182,6 +1184,8 @@ export interface components {
              * @description As for a new video. Absent or null: as for the file before.
              */
             maxDurationSeconds?: number | null;
+            /** @description As for a new video. Empty: none. Absent or null: as for the file before. */
+            profile?: string | null;
             /** @description The outputs to make. Absent: those that the video has. */
             resolutions?: components["schemas"]["ResolutionName"][] | null;
             /**
@@ -1292,7 +1296,12 @@ export interface components {
              * @description A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes.
              */
             maxDurationSeconds?: number | null;
-            /** @description The outputs to make. Duplicates are ignored. Required unless there is a sourceUrl or a clip; the default is the server's. */
+            /**
+             * @description The name of a ladder that the operator has prepared: bitrates, frame rates and sizes. getKey lists the names. Absent, null or empty: none.
+             * @example course
+             */
+            profile?: string | null;
+            /** @description The outputs to make. Duplicates are ignored. Required unless there is a sourceUrl, a clip or a profile; the default is the sizes of the profile, or else the server's. */
             resolutions?: components["schemas"]["ResolutionName"][];
             /**
              * Format: uri
@@ -1422,6 +1431,12 @@ export interface components {
              * @example urn:spool:problem:video_not_found
              */
             type: string;
+        };
+        Profile: {
+            /** @example course */
+            name: string;
+            /** @description What a video gets that names the profile and no resolutions, the largest first. Empty: the server's default. */
+            resolutions: components["schemas"]["ResolutionName"][];
         };
         RegisteredWebhook: {
             /** Format: date-time */
@@ -1924,6 +1939,8 @@ export interface components {
              * @description A short silent animated WebP, at most 640 pixels wide and 1 MB. Made at the same time.
              */
             previewUrl?: string;
+            /** @description The profile with which it was made. Absent: none. */
+            profile?: string;
             /** Format: double */
             progress: number;
             /** @description The file that will replace this one, or that failed to; see replaceVideo. Absent otherwise. */
@@ -2086,6 +2103,8 @@ export interface components {
              * @description A short silent animated WebP, at most 640 pixels wide and 1 MB. Made at the same time.
              */
             previewUrl?: string;
+            /** @description The profile with which it was made. Absent: none. */
+            profile?: string;
             /** Format: double */
             progress: number;
             /** @description The file that will replace this one, or that failed to; see replaceVideo. Absent otherwise. */

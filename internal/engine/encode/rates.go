@@ -46,7 +46,7 @@ func maxBitrate(r video.Rendition, rate float64) int {
 	return max(int(kbps), minBitrate)
 }
 
-// capOf returns the highest bitrate of a rendition in kbit/s: what its profile says, or else that of its size.
+// capOf returns the highest bitrate of a rendition in kbit/s: what its profile says, or else the table's.
 func capOf(r video.Rendition, rate float64) int {
 	if r.Profile.MaxBitrate > 0 {
 		return r.Profile.MaxBitrate / 1000

@@ -27,6 +27,9 @@ type Timing struct {
 	// Length is when the last frame ends at the latest; 0 means unknown. No chunk file
 	// says how long its last frame is shown; it is taken to be as long as the one before.
 	Length time.Duration
+	// Last is how long the last frame is shown at least, as far as Length allows: in a rendition of a lower frame rate it
+	// stands for the frames after it, too.
+	Last time.Duration
 	// Delay is how many ticks before its time a frame is decoded. 0 means as few as
 	// possible, which depends on all frames. If it is too short, some frames are
 	// decoded later than they are shown, which not every player likes.

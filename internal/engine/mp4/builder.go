@@ -234,6 +234,7 @@ func (j *joiner) schedule() error {
 	if j.timing.Length > 0 {
 		left := int64(j.timing.Length.Seconds()*float64(j.scale)) - j.sorted[n-1]
 		j.last = min(j.last, max(left, int64(j.scale)/10)) // a tenth of a second in any case
+		j.last = max(j.last, min(left, int64(j.timing.Last.Seconds()*float64(j.scale))))
 	}
 	end := j.sorted[n-1] + j.last
 	if end <= 0 {

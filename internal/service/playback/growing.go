@@ -80,7 +80,7 @@ func (p *Player) growingTrack(ctx context.Context, g *growingVideo, name string)
 		if name == stream.AudioTrack {
 			return mp4.GrowingAudio(pieces, parts.All, g.Plan.Timescale)
 		}
-		return mp4.GrowingVideo(pieces, parts.All, mp4.Timing{Length: g.Plan.Duration, Delay: g.Plan.DecodeDelay()})
+		return mp4.GrowingVideo(pieces, parts.All, mp4.Timing{Length: g.Plan.Duration, Delay: g.Plan.DecodeDelay(), Last: g.Plan.FrameTime(g.Plan.RenditionOf(video.Name(name)))})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("join what is there of %s of %s: %w", name, g.ID, err)
