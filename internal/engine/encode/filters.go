@@ -35,8 +35,8 @@ func graph(p *video.Plan, selection []string, to target) string {
 // sourceLabel is the stream of the source that is the video.
 func sourceLabel(p *video.Plan) string { return fmt.Sprintf("[0:%d]", p.Input.VideoStream) }
 
-// thinning returns the filter that lowers the frame rate of a rendition, or "". Each is thinned from all frames: from those
-// of another rate, some would be left that are not evenly spaced.
+// thinning returns the filter that lowers the frame rate of a rendition, or "". Each rendition is thinned from all frames: thinned
+// twice, they would not be evenly spaced.
 type thinning func(video.Rendition) string
 
 func everyFrame(video.Rendition) string { return "" }
