@@ -48,7 +48,7 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 	if len(names) == 0 {
 		return pipeline.NoResolutionLeft()
 	}
-	job, err := w.newJob(ctx, t, v, dir, nil)
+	job, err := w.newDrawing(ctx, t, v, dir, nil)
 	if err != nil {
 		return err
 	}

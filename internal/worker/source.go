@@ -24,18 +24,24 @@ func (w *Worker) newJob(ctx context.Context, t queue.Task, v video.Video, dir st
 			return job, fmt.Errorf("make scratch folder: %w", err)
 		}
 	}
-	err := w.Files.FetchWatermark(ctx, v, filepath.Join(job.OutDir, encode.WatermarkFile))
+	var err error
+	job.Sparse, err = w.Files.FetchSourceSpans(ctx, v, spans, job.Source)
+	return job, err
+}
+
+// newDrawing is newJob for what makes pictures, which need the watermark of the video, too.
+func (w *Worker) newDrawing(ctx context.Context, t queue.Task, v video.Video, dir string, spans []video.Span) (ffmpeg.Job, error) {
+	job, err := w.newJob(ctx, t, v, dir, spans)
 	if err != nil {
 		return job, err
 	}
-	job.Sparse, err = w.Files.FetchSourceSpans(ctx, v, spans, job.Source)
-	return job, err
+	return job, w.Files.FetchWatermark(ctx, v, filepath.Join(job.OutDir, encode.WatermarkFile))
 }
 
 // withSource lets work read no more of the source than it needs. If that does not succeed on a sparse
 // source, it works again with the whole one, because the file or a hole may be the cause.
 func (w *Worker) withSource(ctx context.Context, t queue.Task, v video.Video, dir string, spans []video.Span, work func(ffmpeg.Job) error) error {
-	job, err := w.newJob(ctx, t, v, dir, spans)
+	job, err := w.newDrawing(ctx, t, v, dir, spans)
 	if err != nil {
 		return err
 	}
@@ -48,7 +54,7 @@ func (w *Worker) withSource(ctx context.Context, t queue.Task, v video.Video, di
 	if err := errors.Join(os.Remove(job.Source), os.Mkdir(whole, 0o700)); err != nil {
 		return fmt.Errorf("replace the sparse source: %w", err)
 	}
-	if job, err = w.newJob(ctx, t, v, whole, nil); err != nil {
+	if job, err = w.newDrawing(ctx, t, v, whole, nil); err != nil {
 		return err
 	}
 	return work(job)
