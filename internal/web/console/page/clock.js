@@ -11,7 +11,7 @@ export function clock(seconds) {
 // parseClock reads such a time, or a number of seconds. It returns NaN for anything else.
 export function parseClock(text) {
   const found = /^(?:(\d{1,3}):)?(\d{1,3}):([0-5]?\d)(?:[.,](\d{1,3}))?$/.exec(text.trim());
-  if (!found) return /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : NaN;
+  if (!found) return /^\d+([.,]\d+)?$/.test(text.trim()) ? Number(text.trim().replace(",", ".")) : NaN;
   const [, h, m, s, fraction] = found;
   return Number(h ?? 0) * 3600 + Number(m) * 60 + Number(`${s}.${fraction ?? 0}`);
 }

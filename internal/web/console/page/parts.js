@@ -1,17 +1,14 @@
-// Parts of videos: times as people write them, and the fields that ask for a part.
+// Parts of videos: the fields that ask for a part.
 
+import { parseClock } from "./clock.js";
 import { el } from "./dom.js";
 
-// parseTime reads seconds, or hours, minutes and seconds with colons: "12.5", "1:02:03". It returns undefined for
-// nothing, and throws for what is no time.
-export function parseTime(text) {
-  text = text.trim();
-  if (text === "") return undefined;
-  const parts = text.replace(",", ".").split(":");
-  if (parts.length > 3 || parts.some((part, i) => !/^\d+(\.\d*)?$/.test(part) || (i > 0 && Number(part) >= 60))) {
-    throw new Error(`“${text}” is no time: write seconds such as 12.5, or minutes and seconds such as 1:30.`);
-  }
-  return parts.reduce((seconds, part) => seconds * 60 + Number(part), 0);
+// timeIn reads a field with a time. It returns undefined for an empty one, and throws for what is no time.
+function timeIn(input) {
+  const text = input.value.trim();
+  const seconds = parseClock(text);
+  if (text !== "" && Number.isNaN(seconds)) throw new Error(`“${text}” is no time: write seconds such as 12.5, or minutes and seconds such as 1:30.`);
+  return text === "" ? undefined : seconds;
 }
 
 // TrimFields ask which part of a file to make.
@@ -33,8 +30,8 @@ export class TrimFields {
 
   // draft is this part of the create request. It throws if the times make no sense.
   get draft() {
-    const startSeconds = parseTime(this.#start.value);
-    const endSeconds = parseTime(this.#end.value);
+    const startSeconds = timeIn(this.#start);
+    const endSeconds = timeIn(this.#end);
     if (startSeconds === undefined && endSeconds === undefined) return {};
     if (endSeconds !== undefined && endSeconds <= (startSeconds ?? 0)) throw new Error("The part ends before it begins.");
     return { trim: { startSeconds, endSeconds } };
