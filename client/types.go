@@ -161,6 +161,8 @@ type Video struct {
 	Public      bool                  `json:"isPublic"`
 	Metadata    Metadata              `json:"customMetadata"`
 	Tags        []string              `json:"tags,omitempty"`
+	Profile     string                `json:"profile,omitempty"`   // with which it was made
+	Watermark   *WatermarkChoice      `json:"watermark,omitempty"` // that is in its pictures
 	Resolutions map[string]Resolution `json:"resolutions"`
 
 	HLSURL        string `json:"hlsUrl,omitempty"`

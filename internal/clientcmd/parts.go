@@ -37,13 +37,9 @@ Examples:
 
 // Run makes a clip.
 func (c *Clip) Run(ctx context.Context, env *Environment) error {
-	start, err := parseTime(c.From)
+	start, end, err := parseTimes(c.From, c.To)
 	if err != nil {
-		return &UsageError{Text: err.Error()}
-	}
-	end, err := parseTime(c.To)
-	if err != nil {
-		return &UsageError{Text: err.Error()}
+		return err
 	}
 	if err := checkLife(c.Life); err != nil {
 		return err
@@ -93,13 +89,9 @@ Examples:
 
 // Run prints the URLs of a preview.
 func (p *Preview) Run(ctx context.Context, env *Environment) error {
-	start, err := parseTime(p.From)
+	start, end, err := parseTimes(p.From, p.To)
 	if err != nil {
-		return &UsageError{Text: err.Error()}
-	}
-	end, err := parseTime(p.To)
-	if err != nil {
-		return &UsageError{Text: err.Error()}
+		return err
 	}
 	if start == 0 && end == 0 {
 		return &UsageError{Text: "a preview of all of a video is no preview: give --from or --to"}
@@ -119,6 +111,18 @@ func (p *Preview) Run(ctx context.Context, env *Environment) error {
 		return printJSON(env.Stdout, map[string]string{"id": v.ID, "hlsUrl": v.HLSURL, "dashUrl": v.DASHURL})
 	}
 	return printTable(env.Stdout, [][]string{{"HLS", v.HLSURL}, {"DASH", v.DASHURL}})
+}
+
+// parseTimes reads the values of --from and --to.
+func parseTimes(from, to string) (start, end float64, err error) {
+	start, err = parseTime(from)
+	if err == nil {
+		end, err = parseTime(to)
+	}
+	if err != nil {
+		return 0, 0, &UsageError{Text: err.Error()}
+	}
+	return start, end, nil
 }
 
 // parseTrim reads START-END, of which each may be left out; nil: all of a file.

@@ -169,6 +169,12 @@ func describe(v client.Video) [][]string {
 	if len(v.Tags) > 0 {
 		rows = append(rows, []string{"tags", forTerminal(strings.Join(v.Tags, ", "))})
 	}
+	if v.Profile != "" {
+		rows = append(rows, []string{"profile", forTerminal(v.Profile)})
+	}
+	if v.Watermark != nil {
+		rows = append(rows, []string{"watermark", forTerminal(v.Watermark.ID + "  " + v.Watermark.Position)})
+	}
 	for _, key := range slices.Sorted(maps.Keys(v.Metadata)) {
 		rows = append(rows, []string{"metadata", forTerminal(fmt.Sprintf("%s=%v", key, v.Metadata[key]))})
 	}
