@@ -74,6 +74,10 @@ func TestArguments(t *testing.T) {
 			p.Codec, p.Chunks[0].Bitrate = video.AV1, 1_000_000 // which does not limit it
 		})},
 		{"chunk_hevc_beside_h264", chunkWith(0, encoderNamed(t, "libx265"), func(p *video.Plan) { p.Codec = video.HEVC })},
+		{"chunk_hevc_keeps_hdr", chunkWith(0, encoderNamed(t, "libx265"), func(p *video.Plan) {
+			p.Codec, p.ToneMap, p.Kept, p.Input.Container, p.Input.FullRange = video.HEVC, true, video.PQ, "matroska,webm", true
+			p.Input.Matrix, p.Input.Transfer, p.Input.Primaries, p.Input.PixelFormat = "bt2020nc", "smpte2084", "bt2020", "yuv420p10le"
+		})},
 		{"chunk_nvenc", chunkWith(0, encoderNamed(t, "h264_nvenc"), nil)},
 		{"chunk_qsv", chunkWith(0, encoderNamed(t, "h264_qsv"), nil)},
 		{"chunk_vaapi", chunkWith(0, encoderNamed(t, "h264_vaapi"), nil)},

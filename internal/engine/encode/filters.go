@@ -17,6 +17,7 @@ type target int
 const (
 	toVideo target = iota // 8-bit 4:2:0, limited range, tagged
 	toJPEG                // what every JPEG viewer assumes: BT.601, full range
+	toHDR                 // 10-bit 4:2:0 that keeps the range and the colours of the source; see outputFilters
 )
 
 // deinterlace makes one frame of the two fields of each frame that is marked as
@@ -88,14 +89,17 @@ func sameRate(all []video.Rendition) bool {
 // outputs instead.
 func outputFilters(p *video.Plan, to target) []string {
 	if to == toVideo && p.OutputRange() != video.SDR {
-		return keptFilters(p)
+		to = toHDR
 	}
 	filters := []string{scaleFilter(p, to)}
 	pixels, c, scale := "yuv420p", colour.OutputSpace(p.Input), "tv"
-	if to == toJPEG {
+	switch to {
+	case toJPEG:
 		pixels, c, scale = "yuvj420p", colour.BT601, "pc"
+	case toHDR:
+		pixels, c = "yuv420p10le", colour.KeptSpace(p.OutputRange())
 	}
-	if colour.Transform(p.Input) != nil {
+	if converts(p.Input, to) {
 		filters = append(filters, colour.Filters(p.Input)...)
 		if to == toJPEG {
 			filters = append(filters, "scale=out_range=pc:out_color_matrix=bt601")
@@ -106,29 +110,14 @@ func outputFilters(p *video.Plan, to target) []string {
 	}
 	filters = append(filters, "format="+pixels)
 	if mayChangeSize(p.Input) {
-		filters = append(filters, fmt.Sprintf("pad=%d:%d:-1:-1%s", p.Renditions[0].Width, p.Renditions[0].Height, perFrame(p.Input)))
+		filters = append(filters, fmt.Sprintf("pad=%d:%d:-1:-1%s", p.Renditions[0].Width, p.Renditions[0].Height, perFrame(p.Input, to)))
 	}
 	return append(filters, "setsar=1",
 		fmt.Sprintf("setparams=range=%s:colorspace=%s:color_primaries=%s:color_trc=%s", scale, c.Matrix, c.Primaries, c.Transfer))
 }
 
-// keptFilters are outputFilters that keep the range and the colours of HDR.
-func keptFilters(p *video.Plan) []string {
-	r, c := p.Renditions[0], colour.KeptSpace(p.OutputRange())
-	scale := fmt.Sprintf("scale=%d:%d:flags=bicubic", r.Width, r.Height)
-	if mayChangeSize(p.Input) {
-		scale = "scale=" + fitChanged(p.Input, r) + ":eval=frame:flags=bicubic"
-	}
-	if p.Input.FullRange {
-		scale += ":in_range=pc:out_range=tv"
-	}
-	filters := []string{scale, "format=yuv420p10le"}
-	if mayChangeSize(p.Input) {
-		filters = append(filters, fmt.Sprintf("pad=%d:%d:-1:-1:eval=frame", r.Width, r.Height))
-	}
-	return append(filters, "setsar=1",
-		fmt.Sprintf("setparams=range=tv:colorspace=%s:color_primaries=%s:color_trc=%s", c.Matrix, c.Primaries, c.Transfer))
-}
+// converts reports whether a 3D LUT converts the colours of a source.
+func converts(in video.Input, to target) bool { return to != toHDR && colour.Transform(in) != nil }
 
 // scaleFilter scales to the largest rendition. It is there even when the size is
 // right already: it then passes frames through, but catches the frames of a
@@ -138,9 +127,9 @@ func scaleFilter(p *video.Plan, to target) string {
 	in, rgb := p.Input, colour.IsRGB(p.Input.PixelFormat)
 	s := fmt.Sprintf("scale=%d:%d:flags=bicubic", r.Width, r.Height)
 	if mayChangeSize(in) {
-		s = "scale=" + fitChanged(in, r) + perFrame(in) + ":flags=bicubic"
+		s = "scale=" + fitChanged(in, r) + perFrame(in, to) + ":flags=bicubic"
 	}
-	if colour.Transform(in) != nil { // the 3D LUT converts the colours
+	if converts(in, to) {
 		if in.FullRange && !rgb || in.Dolby != nil {
 			s += ":in_range=pc:out_range=pc"
 		}
@@ -158,7 +147,7 @@ func scaleFilter(p *video.Plan, to target) string {
 	if in.FullRange || rgb {
 		s += ":out_range=tv"
 	}
-	if colour.NeedsMatrix(in) {
+	if to != toHDR && colour.NeedsMatrix(in) {
 		s += ":out_color_matrix=bt709"
 	}
 	return s
@@ -173,8 +162,8 @@ func mayChangeSize(in video.Input) bool {
 // perFrame has a filter look at each frame. Where only the shape of the pixels changes, as in a broadcast that
 // becomes wide, ffmpeg does not make new filters, as it does for another size. The filters of HDR could
 // not go on with another size, and no source has both.
-func perFrame(in video.Input) string {
-	if colour.Transform(in) != nil {
+func perFrame(in video.Input, to target) string {
+	if converts(in, to) {
 		return ""
 	}
 	return ":eval=frame"
