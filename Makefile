@@ -88,14 +88,11 @@ bench: deps-test ## Measure the engine, delivery and searches (writes docs/bench
 	$(GO) test -run '^$$' -bench Search -benchtime 1x -timeout 2h ./test/scale -report $(CURDIR)/docs/benchmarks.md
 	$(GO) test -run '^$$' -bench . -skip 'Engine|Study|ShortClip|Delivery|Search' -benchmem ./...
 
-# Which videos, how much of them, which sizes, and which encoder options to try beside (a regular expression of names in
-# study_options_test.go). VMAF needs libvmaf's program vmaf in PATH, or an ffmpeg that has libvmaf.
-# An odd number: an excerpt that ends just behind a keyframe, which there is every two seconds, tells little of a whole video.
-STUDY_SECONDS ?= 3
-STUDY_SIZES   ?= 1080p,480p
-OPTIONS       ?=
+# It needs the real footage (SPOOL_TEST_MEDIA) and libvmaf's program vmaf in PATH. With TUNE=1 it takes the clips by which
+# settings are chosen, at several CRF, and writes nothing.
+STUDY_SECONDS ?= 2
 study: deps-test ## Compare our H.264 and AV1 with x264 veryfast at equal VMAF (writes docs/encoding.md)
-	$(GO) test -run '^$$' -bench Study -benchtime 1x -timeout 6h -v ./internal/engine/encode -seconds $(STUDY_SECONDS) -sizes $(STUDY_SIZES) -options '$(OPTIONS)' -report $(CURDIR)/docs/encoding.md
+	$(GO) test -run '^$$' -bench Study -benchtime 1x -timeout 6h -v ./internal/engine/encode -seconds $(STUDY_SECONDS) $(if $(TUNE),-tune) -report $(CURDIR)/docs/encoding.md
 
 ##@ Release
 # With SNAPSHOT= goreleaser wants a tag and no changed file. Nothing is published from here.

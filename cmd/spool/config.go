@@ -74,7 +74,6 @@ type Config struct {
 	MaxResolution     string             `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones get this size."`
 	MaxUpscale        float64            `default:"2" placeholder:"N" help:"How many times its own size a video may be enlarged, at least 1. 1 forbids enlarging."`
 	Quality           string             `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
-	AdaptQuality      bool               `default:"true" negatable:"" help:"Choose the CRF of each video so that all look equally good: simple pictures get smaller files. It takes a trial of a few frames."`
 	Codecs            []string           `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 or hevc beside it. They are made when no other task waits."`
 	HDR               string             `name:"hdr" default:"sdr" placeholder:"WHAT" help:"What becomes of sources in HDR unless a client says otherwise: sdr makes all for ordinary screens, keep has av1 and hevc keep the range. H.264 is always made for ordinary screens."`
 	ProfilesFile      string             `name:"profiles-file" placeholder:"FILE" help:"TOML file with profiles: named ladders that clients may choose, with bitrates, frame rates and quality of each size. Empty: there are none."`

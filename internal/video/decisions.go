@@ -25,6 +25,7 @@ func (p *Plan) Decisions() []Decision {
 	p.decideRate(add)
 	p.decideSizes(add)
 	p.decideQuality(add)
+	p.decideLimits(add)
 	p.decideEncoding(add)
 	p.decideAudio(add)
 	p.decideThumbnails(add)
@@ -128,17 +129,17 @@ func (p *Plan) decideSizes(add func(what, why string)) {
 
 func (p *Plan) decideQuality(add func(what, why string)) {
 	for _, r := range p.Renditions {
-		crf := r.CRF[H264]
-		switch {
-		case len(r.Names) == 0 || crf == 0:
-		case r.Profile.CRF > 0:
+		if crf := r.CRF[H264]; len(r.Names) > 0 && crf > 0 && r.Profile.CRF > 0 {
 			add(fmt.Sprintf("%s is encoded with CRF %s.", joinNames(r.Names), formatNumber(crf)), p.profileSays())
-		case r.Shift > 0:
-			add(fmt.Sprintf("%s is encoded with CRF %s, which is higher than usual.", joinNames(r.Names), formatNumber(crf)),
-				"A trial of a few frames showed that this picture looks as good as others do with fewer bits.")
-		case r.Shift < 0:
-			add(fmt.Sprintf("%s is encoded with CRF %s, which is lower than usual.", joinNames(r.Names), formatNumber(crf)),
-				"A trial of a few frames showed that this picture needs more bits than others to look as good.")
+		}
+	}
+}
+
+func (p *Plan) decideLimits(add func(what, why string)) {
+	for _, r := range p.Renditions {
+		if most := r.MaxBitrate[H264]; most > 0 && len(r.Names) > 0 {
+			add(fmt.Sprintf("The picture of %s has at most %d kbit/s on average.", joinNames(r.Names), most/1000),
+				fmt.Sprintf("The picture of the file has %d kbit/s (%s). More bits would not bring back what it has lost.", p.Input.Bitrate/1000, p.Input.Codec))
 		}
 	}
 }

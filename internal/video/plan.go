@@ -69,13 +69,7 @@ type Plan struct {
 	// Samples are short parts at which the finished rendition files are compared
 	// with the source. They begin where decoding the source can begin.
 	Samples []Chunk `json:"samples,omitempty"`
-	// Trials are short parts that are encoded before everything else, to see how
-	// the picture compresses. They are not needed later.
-	Trials []Chunk `json:"-"`
 }
-
-// MaxTrialFrames is how many frames each of Trials has at most.
-const MaxTrialFrames = 12
 
 // Input describes the file and the streams chosen from it.
 type Input struct {
@@ -132,11 +126,13 @@ type Rendition struct {
 	// anything is encoded, so that all chunks look alike wherever they are made.
 	// Hardware has none.
 	CRF map[Codec]float64 `json:"crf,omitempty"`
-	// Shift is by how much CRF of H.264 is higher than usual, because of how the
-	// picture of this video compresses. It is 0 where nothing was measured.
-	Shift float64 `json:"shift,omitempty"`
 	// Profile is what the chosen profile says of it. Its frame rate is 0 where the source has no more.
 	Profile ProfileSize `json:"profile,omitzero"`
+	// MaxBitrate is how many bits a second its picture may have on average, by codec, where the source has so few
+	// that more would show nothing more. A codec that is not in it has no such limit.
+	MaxBitrate map[Codec]int64 `json:"maxBitrate,omitempty"`
+	// Again are the codecs in which it was too large, so that it was made a second time with a higher CRF.
+	Again []Codec `json:"again,omitempty"`
 }
 
 // Chunk is a part of the video that one task encodes. Times are integers in the
@@ -145,9 +141,8 @@ type Chunk struct {
 	Start int64 `json:"start"` // the first frame that belongs to it
 	End   int64 `json:"end"`   // the first frame that does not; Forever for the last chunk
 	Seek  int64 `json:"seek"`  // the keyframe to seek to, at or before Start; NoSeek reads from the beginning
-	// Bitrate is the peak bitrate of the source in this chunk, over some
-	// seconds; 0 means unknown.
-	Bitrate int64 `json:"bitrate,omitempty"`
+	// Bytes is how many bytes of the source's picture it has; 0 means unknown.
+	Bytes int64 `json:"bytes,omitempty"`
 	// Frames is how many frames the file announces for it; 0 means unknown.
 	Frames int `json:"frames,omitempty"`
 	// FramesAt is how many of them are kept at each frame rate of ProfileSize.MaxFPS.
@@ -279,6 +274,19 @@ func (p *Plan) CRF(name Name, c Codec) float64 {
 		return 0
 	}
 	return p.Renditions[n].CRF[c]
+}
+
+// MaxBitrate returns how many bits a second the picture of a resolution may have on average in a codec, because its source
+// has so few, or 0.
+func (p *Plan) MaxBitrate(name Name, c Codec) int64 {
+	if p == nil {
+		return 0
+	}
+	n := p.RenditionOf(name)
+	if n < 0 {
+		return 0
+	}
+	return p.Renditions[n].MaxBitrate[c]
 }
 
 // OutputCodec returns what the renditions are encoded in.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
-	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
@@ -57,20 +56,8 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 		return conversion(err)
 	}
 	plan.Watermark = v.Watermark
-	if free, err := diskspace.Free(w.scratch); err != nil || !w.fitsTrials(plan, free) {
-		w.log.DebugContext(ctx, "there is no space for a trial of the picture", "task", t.String(), "free", free, "err", err)
-		plan.Trials = nil
-	}
-	if err := w.engine.ChooseQuality(ctx, job, plan); err != nil {
-		return conversion(err)
-	}
+	w.engine.SetRates(plan)
 	return w.Tasks.StorePlan(ctx, v.ID, plan)
-}
-
-// fitsTrials reports whether the disk, of which so many bytes are free, has space for what the trials of
-// a plan write. That is known only now, and they can be done without.
-func (w *Worker) fitsTrials(p *video.Plan, free uint64) bool {
-	return len(p.Trials) == 0 || w.Tasks.FitsScratch(encode.TrialBytes(p), free)
 }
 
 func (w *Worker) encode(ctx context.Context, t queue.Task, v video.Video, dir string) error {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/spool-video/spool/internal/backend/queue"
-	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/test/child"
 )
@@ -44,19 +43,5 @@ func TestScratchFolderThatGoesAway(t *testing.T) {
 	b.must(b.do(queue.Encode, v, 0))
 	if got := b.video(v.ID); got.Status != video.Processing {
 		t.Errorf("the video is %s: %v; want it in work", got.Status, got.Failure)
-	}
-}
-
-// A full disk is no reason to wait for the space of a trial: it is left out.
-func TestATrialNeedsSpace(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, "ffmpeg")
-	p := &video.Plan{Trials: make([]video.Chunk, 4), Renditions: []video.Rendition{{Width: 1920, Height: 1080}}}
-	need := uint64(encode.TrialBytes(p))
-	if b.work.fitsTrials(p, need-1) || !b.work.fitsTrials(p, need+1<<40) {
-		t.Errorf("a trial of %d bytes fits: %t, with much space: %t", need, b.work.fitsTrials(p, need-1), b.work.fitsTrials(p, need+1<<40))
-	}
-	if p.Trials = nil; !b.work.fitsTrials(p, 0) {
-		t.Error("no trial needs space")
 	}
 }

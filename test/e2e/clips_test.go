@@ -23,9 +23,6 @@ const (
 	redClip  = "red.mp4"  // 160x120, 80 s, 5 fps, silent, all red
 	blueClip = "blue.mp4" // the same in blue
 
-	easyClip = "easy.mp4" // 640x360, 32 s, 25 fps, a keyframe every two seconds: bars that stand still
-	hardClip = "hard.mp4" // 640x360, 32 s, 22 fps, one half of it noisy
-
 	rotatedClip    = "rotated.mp4"    // the fast one, held upright: to be turned by 90 degrees
 	anamorphicClip = "anamorphic.mp4" // 720x576 pixels that show as 16:9
 	variableClip   = "variable.mkv"   // frames at uneven times
@@ -63,11 +60,6 @@ var recipes = map[string]string{
 
 	redClip:  "-f lavfi -i color=red:size=160x120:rate=5 -t 80 -c:v libx264 -preset ultrafast -g 10 -pix_fmt yuv420p",
 	blueClip: "-f lavfi -i color=blue:size=160x120:rate=5 -t 80 -c:v libx264 -preset ultrafast -g 10 -pix_fmt yuv420p",
-
-	easyClip: "-f lavfi -i smptebars=size=640x360:rate=25 -t 32 " +
-		"-c:v libx264 -preset ultrafast -g 50 -pix_fmt yuv420p -video_track_timescale 10000",
-	hardClip: "-f lavfi -i smptebars=size=640x360:rate=22 -t 32 -vf noise=c0s=7:c0f=t,drawbox=w=iw/2:h=ih:t=fill:c=gray " +
-		"-c:v libx264 -preset ultrafast -crf 20 -g 44 -pix_fmt yuv420p",
 
 	rotatedClip: "-i @" + fastClip + " -c copy -metadata:s:v:0 rotate=90",
 	anamorphicClip: "-f lavfi -i testsrc2=size=720x576:rate=25 -vf setsar=64/45 -t 1 " +

@@ -69,9 +69,9 @@ func TestArguments(t *testing.T) {
 			p.Input.Container, p.Input.PixelFormat, p.Input.Matrix = "avi", "rgb555le", ""
 		})},
 		{"chunk_small", chunk(0, func(p *video.Plan) { p.Quality = video.Small })},
-		{"chunk_of_a_source_of_one_megabit", chunk(1, func(p *video.Plan) { p.Chunks[1].Bitrate = 1_000_000 })},
+		{"chunk_of_a_source_of_one_megabit", chunk(1, func(p *video.Plan) { p.Renditions[0].MaxBitrate = map[video.Codec]int64{video.H264: 1_000_000} })},
 		{"chunk_av1_beside_h264", chunkWith(0, encoderNamed(t, "libsvtav1"), func(p *video.Plan) {
-			p.Codec, p.Chunks[0].Bitrate = video.AV1, 1_000_000 // which does not limit it
+			p.Codec = video.AV1
 		})},
 		{"chunk_hevc_beside_h264", chunkWith(0, encoderNamed(t, "libx265"), func(p *video.Plan) { p.Codec = video.HEVC })},
 		{"chunk_hevc_keeps_hdr", chunkWith(0, encoderNamed(t, "libx265"), func(p *video.Plan) {
@@ -84,9 +84,6 @@ func TestArguments(t *testing.T) {
 		{"chunk_with_a_crf_of_its_own", chunk(0, func(p *video.Plan) {
 			p.Renditions[0].CRF = map[video.Codec]float64{video.H264: 27.5, video.AV1: 41}
 		})},
-		{"trial", tryArgs(job, basicPlan(func(p *video.Plan) {
-			p.Trials = []video.Chunk{{Start: 1024, End: 4096, Seek: video.NoSeek}, {Start: 257024, End: 260096, Seek: 244224}}
-		}), 2)},
 		{"audio", audioArgs(job, basicPlan(nil), 0, 2)},
 		{"audio_with_long_silences", audioArgs(job, basicPlan(func(p *video.Plan) {
 			p.Duration = 2 * time.Hour

@@ -77,7 +77,7 @@ func BenchmarkEngine(b *testing.B) {
 // median round counts. The two that lie closest together run twice, around the
 // others: a machine that slows down evenly does not favour either.
 func (r *report) measure(b *testing.B, name, source string) {
-	e := newBench(b, r.tools, source, sixNames)
+	e := newBench(b, r.tools, source, 0, sixNames)
 	var rounds []round
 	for n := range *benchRounds {
 		var t round
@@ -132,11 +132,11 @@ type bench struct {
 
 // newBench cuts the beginning off a video and stores its frames at each
 // resolution uncompressed, through the very filters of Spool.
-func newBench(b *testing.B, tools *engine, source string, names []video.Name) *bench {
+func newBench(b *testing.B, tools *engine, source string, from int, names []video.Name) *bench {
 	e := &bench{B: b, tools: tools, names: names}
 	dir := b.TempDir()
 	e.job = ffmpeg.Job{Source: filepath.Join(dir, "source.mkv"), OutDir: dir, Ran: func(r video.Execution) { e.memory = max(e.memory, r.Memory) }}
-	e.ffmpeg("-i", source, "-t", strconv.Itoa(*benchSeconds), "-map", "0", "-c", "copy", e.job.Source)
+	e.ffmpeg("-ss", strconv.Itoa(from), "-i", source, "-t", strconv.Itoa(*benchSeconds), "-map", "0:v:0", "-map", "0:a:0?", "-c", "copy", e.job.Source)
 	var err error
 	e.plan, err = tools.Inspect(b.Context(), e.job, plan.Request{Names: e.names})
 	e.check(err)

@@ -92,7 +92,6 @@ func TestClips(t *testing.T) {
 				checkAudio(t, tools, job, plan)
 			}
 			checkThumbnails(t, tools, job, plan)
-			checkTrial(t, tools, job, plan)
 			if tt.pixels != "" {
 				checkLikeness(t, film, chunkFilePath(job, 0), source, tt.pixels)
 			}

@@ -33,7 +33,6 @@ type Config struct {
 	Threads     int           // of the decoder and of each encoder; default one per core, at most maxThreads
 	Beside      []video.Codec // that must work as well as H.264, in software
 	Accelerator Accelerator   // default Software
-	Adapt       bool          // let the picture of each film decide its CRF; see ChooseQuality
 	Log         *slog.Logger  // which encoder is used, and why another one is not; nil means no log
 }
 
@@ -49,8 +48,6 @@ const maxThreads = 4
 type Encoder struct {
 	run     *ffmpeg.Runner
 	threads int
-	adapt   bool
-	tryTime time.Duration // see tryTime
 	encoder codecEncoder  // of H.264
 	minWall time.Duration // for tests: the time that every task has; default minWall
 	log     *slog.Logger
@@ -58,7 +55,7 @@ type Encoder struct {
 
 // New finds an encoder that works on this machine.
 func New(ctx context.Context, run *ffmpeg.Runner, cfg Config) (*Encoder, error) {
-	e := &Encoder{run: run, threads: cmp.Or(cfg.Threads, min(runtime.GOMAXPROCS(0), maxThreads)), adapt: cfg.Adapt, tryTime: tryTime, log: cfg.Log}
+	e := &Encoder{run: run, threads: cmp.Or(cfg.Threads, min(runtime.GOMAXPROCS(0), maxThreads)), log: cfg.Log}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}

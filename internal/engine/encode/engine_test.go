@@ -32,8 +32,7 @@ func newEngine(t testing.TB) *engine {
 		}
 		proven.run, proven.encoder = run, e
 	}
-	e := *proven.encoder        // the caller's: some tests change it
-	e.tryTime = 5 * time.Minute // other tests run beside this one
+	e := *proven.encoder // the caller's: some tests change it
 	return &engine{plan.NewInspector(probe.New(proven.run, probe.Config{}), plan.Config{}), &e, proven.run}
 }
 

@@ -54,9 +54,21 @@ func capOf(r video.Rendition, rate float64) int {
 	return maxBitrate(r, rate)
 }
 
-// bufferSize returns how many kbit a player has to buffer before it starts: a
-// keyframe and what follows it may take the bits of two seconds at once.
-func bufferSize(kbps int) int { return 2 * kbps }
+// highestBitrate returns the cap of a rendition's size in a codec, in kbit/s. HEVC and AV1 need three quarters of
+// the bits of our H.264.
+func highestBitrate(codec video.Codec, r video.Rendition, fps float64) int {
+	kbps := float64(capOf(r, fps))
+	if codec != video.H264 {
+		kbps /= 1.3
+	}
+	return max(int(kbps), minBitrate)
+}
+
+// bufferSeconds is how many seconds of its bits a player has to buffer before it starts: a keyframe and what follows
+// it may take the bits of two seconds at once.
+const bufferSeconds = 2
+
+func bufferSize(kbps int) int { return bufferSeconds * kbps }
 
 // effort is the preset and the CRF for frames whose shorter side is at most
 // upTo. Options are what the encoder does other than the preset says, as its own
@@ -132,7 +144,29 @@ func withPreset(e effort, codec video.Codec, preset string) effort {
 	return e
 }
 
-// withCRF returns an effort with the CRF that was chosen for a film, if one was.
+// SetRates writes into a new plan with which CRF and how many bits each rendition is encoded: in H.264, and in what is
+// made beside it later. All chunks of a rendition must look alike, whichever version of the program encodes them.
+// Hardware has no CRF.
+func (enc *Encoder) SetRates(p *video.Plan) {
+	for i := range p.Renditions {
+		r := &p.Renditions[i]
+		r.MaxBitrate = map[video.Codec]int64{}
+		for _, c := range []video.Codec{video.H264, video.HEVC} {
+			if most, known := sourceLimit(p, *r, c); known {
+				r.MaxBitrate[c] = most
+			}
+		}
+		if enc.encoder.accelerator != Software {
+			continue
+		}
+		r.CRF = map[video.Codec]float64{}
+		for _, c := range append([]video.Codec{video.H264}, video.ExtraCodecs...) {
+			r.CRF[c] = effortOf(c, p.Quality, *r).crf
+		}
+	}
+}
+
+// withCRF returns an effort with the CRF of a plan, if it has one: older plans have none.
 func withCRF(e effort, crf float64) effort {
 	if crf > 0 {
 		e.crf = crf
@@ -140,67 +174,27 @@ func withCRF(e effort, crf float64) effort {
 	return e
 }
 
-// density says how much quality a bit of a codec gives, with H.264 as one. A
-// source in a codec that is not listed says nothing about the bits it needs: it
-// may be an editing format, or a lossless screen recording.
-var density = map[string]float64{
-	"h264": 1, "hevc": 1.6, "vp9": 1.6, "av1": 2,
-	"vp8": 1, "mpeg4": 1, "mpeg2video": 1, "mpeg1video": 1, "h263": 1, "flv1": 1, "wmv2": 1, "wmv3": 1, "vc1": 1, "theora": 1,
-}
-
-// outputDensity is the density of what we make. HEVC and AV1 are made so fast that they need three
-// quarters of the bits of our H.264: with half of them they would look worse.
-var outputDensity = map[video.Codec]float64{video.H264: 1, video.HEVC: 1.3, video.AV1: 1.3}
-
-const (
-	// reencodeFactor is how much more it takes to preserve video that is
-	// compressed for the second time: the artefacts of the first time have to be
-	// preserved, too, and the first time was often made with a slower preset than
-	// ours. With less, a film of few bits loses far more than others.
-	reencodeFactor = 2
-	// pixelExponent is how the bits needed grow with the number of pixels: four
-	// times as many need less than four times as much.
-	pixelExponent = 0.6
-	// minShare of the cap of its size is left to every video. A still screen
-	// needs next to nothing in a source with one keyframe a minute; our outputs
-	// have one every two seconds.
-	minShare = 0.1
-)
-
-// sourceCap returns how much a rendition may take so that it is not larger than
-// a source of its size would be: bits cannot restore what the source does not
-// have. It returns false if the source does not tell. to is the density of the output.
-func sourceCap(in video.Input, bitrate int64, r video.Rendition, to float64) (kbps float64, known bool) {
-	from := density[in.Codec]
-	pixels := float64(in.CodedWidth) * float64(in.CodedHeight)
-	if from == 0 || bitrate <= 0 || pixels <= 0 {
-		return 0, false
-	}
-	share := math.Pow(float64(r.Width)*float64(r.Height)/pixels, pixelExponent)
-	return float64(bitrate) / 1000 * reencodeFactor * from / to * share, true
-}
-
 // settingsFor decides how rendition r of chunk n is encoded.
 func settingsFor(p *video.Plan, r video.Rendition, n, threads int) settings {
-	codec, fps := p.OutputCodec(), p.Input.FrameRate
+	codec, fps := p.OutputCodec(), outputRate(p, r)
+	o := settings{
+		width: r.Width, height: r.Height, fps: fps, threads: threads,
+		effort:  withPreset(withCRF(effortOf(codec, p.Quality, r), r.CRF[codec]), codec, p.Preset).at(fps),
+		highest: highestBitrate(codec, r, fps),
+	}
+	o.kbps, o.buffer = chunkRate(p, r, n, o.highest)
+	o.hdr, o.mastering, o.light = p.OutputRange() != video.SDR, p.Input.Mastering, p.Input.Light
+	return o
+}
+
+// outputRate is the frame rate of a rendition.
+func outputRate(p *video.Plan, r video.Rendition) float64 {
+	fps := p.Input.FrameRate
 	if p.LimitRate > 0 {
 		fps = min(fps, float64(p.LimitRate))
 	}
 	if most := r.Profile.MaxFPS; most > 0 {
 		fps = min(fps, float64(most))
 	}
-	dense := outputDensity[codec]
-	highest := float64(capOf(r, fps)) / dense
-	kbps := highest
-	if most, known := sourceCap(p.Input, p.Chunks[n].Bitrate, r, dense); known {
-		kbps = min(kbps, max(most, minShare*min(highest, float64(maxBitrate(r, fps))/dense)))
-	}
-	o := settings{
-		width: r.Width, height: r.Height, fps: fps, threads: threads,
-		effort: withPreset(withCRF(effortOf(codec, p.Quality, r), r.CRF[codec]), codec, p.Preset).at(fps),
-		kbps:   max(int(kbps), minBitrate), highest: max(int(highest), minBitrate),
-	}
-	o.buffer = bufferSize(o.kbps)
-	o.hdr, o.mastering, o.light = p.OutputRange() != video.SDR, p.Input.Mastering, p.Input.Light
-	return o
+	return fps
 }

@@ -2,50 +2,89 @@ package encode
 
 import (
 	"flag"
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
+	"github.com/spool-video/spool/test/footage"
 )
 
-var (
-	studySizes   = flag.String("sizes", "1080p,480p", "resolutions of the study, largest first")
-	studyOptions = flag.String("options", "", "which sets of encoder options the study tries as well: a regular expression of their names")
-)
+var studyTunes = flag.Bool("tune", false, "the study takes the clips that settings are chosen by, at several CRF, instead of the ones that it reports on")
 
-// BenchmarkStudy compares what Spool makes with one ffmpeg for each resolution that encodes H.264 with
-// veryfast, CRF 23, as most services do: the bytes as delivered and at equal VMAF, and the processor time of
-// both codecs of Spool together. Spool's CRF are those that it chooses, its frames go through EncodeChunk, and
-// every argument comes from where a worker's come from. With -options it also tries encoder options one by one, on frames that lie ready.
+// tuningClips are the ones that the tables of rates.go were chosen by. No figure of the study may come from them.
+var tuningClips = []studyClip{
+	{"bench/anim_bbb_1080p24_30s.mp4", 12}, {"bench/camera_dog_1080p50_15s.mp4", 5}, {"bench/drone_traffic_1080p24_12s.mp4", 5},
+	{"bench/film_tos_1920x800_vp9_17s.webm", 5}, {"bench/phone_4k_portrait_hevc_9s.mp4", 3}, {"bench/phone_android_1080p_vfr_8s.mp4", 3},
+	{"bench/screenrec_1696x1080p60_13s.mp4", 5},
+}
+
+// reportedClips are the ones that the study reports on. Nothing was chosen by them.
+var reportedClips = []studyClip{
+	{"variety/phone_portrait_rot90.mp4", 0}, {"variety/vp9_opus_pandas.webm", 4}, {"variety/mov_pcm_sowt.mov", 0},
+	{"variety/screenrec_pampi_tour.mp4", 4}, {"variety/fmp4_flower.mp4", 0}, {"variety/gopro_karma_gpmf.mp4", 4}, {"variety/noaudio_run.mp4", 0},
+	{"variety/android_1080p_vfr.mp4", 0}, {"variety/broken_duplicate_audio_dts.ts", 0}, {"variety/hdr10_av1_portrait.mp4", 0},
+	{"variety/iphone12mini_dv84_hlg_rot90.mov", 0}, {"variety/sar_720x576_16_15.mp4", 4}, {"variety/mkv_h264_dts51_vobsub.mkv", 2},
+	{"variety/motionphoto_2_hevc_tracks.mp4", 0},
+}
+
+// studyClip is a file below the folder of the footage, and where the part begins that is taken.
+type studyClip struct {
+	file string
+	from int // in seconds
+}
+
+func (c studyClip) name() string {
+	return strings.TrimSuffix(filepath.Base(c.file), filepath.Ext(c.file))
+}
+
+// studyNames are the sizes of the study.
+var studyNames = []video.Name{"720p", "480p"}
+
+// studyWays are the encodes that the study compares. The first is common practice.
+var studyWays = []studyWay{
+	{name: "x264 veryfast", encoder: "libx264", alone: effort{preset: "veryfast", crf: 23}, more: []float64{-5, 5}},
+	{name: "H.264", encoder: "libx264", quality: video.Balanced, tuned: []float64{-4, 4}},
+	{name: "AV1, fast", encoder: "libsvtav1", quality: video.Fast},
+	{name: "AV1, balanced", encoder: "libsvtav1", quality: video.Balanced, tuned: []float64{-8, 8}},
+	{name: "AV1, small", encoder: "libsvtav1", quality: video.Small},
+}
+
+// studyWay is a way to encode.
+type studyWay struct {
+	name    string
+	encoder string
+	alone   effort        // without anything of Spool's,
+	quality video.Quality // or an effort of Spool's for this quality
+	// more and tuned are by how much other CRF differ that are tried: always, and of the clips that settings are chosen by.
+	more, tuned []float64
+}
+
+// BenchmarkStudy compares Spool's encoders with x264 veryfast at CRF 23 and ffmpeg's own distance of keyframes, which
+// is common practice. All encode the same frames, which went through Spool's filters, without a cap by the
+// source. VMAF compares with these frames.
 func BenchmarkStudy(b *testing.B) {
+	s := &study{vmaf: vmafProgram(b)}
 	tools := newEngine(b)
-	tools.Encoder.threads, tools.Encoder.adapt = runtime.GOMAXPROCS(0), true
-	var names []video.Name
-	for _, s := range strings.Split(*studySizes, ",") {
-		names = append(names, video.Name(s))
+	tools.Encoder.threads = runtime.GOMAXPROCS(0)
+	clips := reportedClips
+	if *studyTunes {
+		clips = tuningClips
 	}
-	s := &study{rate: newRater(b), names: names}
-	for _, source := range benchClips(b) {
-		name := strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))
-		b.Run(name, func(b *testing.B) {
+	for _, c := range clips {
+		b.Run(c.name(), func(b *testing.B) {
+			source := footage.Path(b, c.file)
 			for b.Loop() {
-				s.add(b, name, newBench(b, tools, source, names))
+				s.add(newBench(b, tools, source, c.from, studyNames), c.name())
 			}
-			if *benchReport == "" {
+			if *benchReport == "" || *studyTunes {
 				return
 			}
-			// The page always has what was measured so far: all of it takes long.
-			if err := s.write(*benchReport, tools.run.Version()); err != nil {
+			if err := s.write(*benchReport, tools.run.Version()); err != nil { // what was measured so far: all of it takes long
 				b.Fatal(err)
 			}
 		})
@@ -54,249 +93,67 @@ func BenchmarkStudy(b *testing.B) {
 
 // study collects what was measured.
 type study struct {
-	rate    rater
-	names   []video.Name
-	films   []studyFilm
-	options []optionResult
+	vmaf  string // the program
+	films []studyFilm
 }
 
-// studyFilm is what the ways made of one video.
+// studyFilm is a clip at one size.
 type studyFilm struct {
-	name      string
-	seconds   float64
-	sizes     []studySize // by rendition
-	plain     cost
-	trial     cost // with the inspection
-	h264, av1 cost
+	clip    string
+	size    int // index in studyNames
+	seconds float64
+	ways    []studyResult // as studyWays
 }
 
-// studySize is what the ways made of one rendition.
-type studySize struct {
-	plain     point // veryfast, CRF 23
-	h264, av1 result
+// studyResult is what one way made of a clip: first with its own CRF, then with others.
+type studyResult struct {
+	curve curve
+	cpu   float64 // seconds, of the first
 }
 
-// result is what Spool delivers, and the part of the bytes of veryfast that it takes for its score.
-type result struct {
-	point
-	equal float64
-}
-
-// point is an encode: its bytes, and how good it looks.
-type point struct{ bytes, score float64 }
-
-// curve is one encoder at several CRF.
-type curve []point
-
-// bytesAt is how many bytes an encoder takes for a score, interpolated between the two encodes around
-// it: over a few points the logarithm of the bytes is nearly linear in the score. Beyond the ends it
-// goes on straight.
-func (c curve) bytesAt(score float64) float64 {
-	all := slices.SortedFunc(slices.Values(c), func(a, b point) int { return int(math.Copysign(1, a.bytes-b.bytes)) })
-	i := 1
-	for i < len(all)-1 && all[i].score < score {
-		i++
-	}
-	low, high := all[i-1], all[i]
-	if high.score <= low.score { // more bytes, and no better: the cheaper one is as good
-		return low.bytes
-	}
-	return low.bytes * math.Pow(high.bytes/low.bytes, (score-low.score)/(high.score-low.score))
-}
-
-const plainCRF = 23
-
-// cpuColumns are the parts of Spool's processor time.
-var cpuColumns = []string{"trial", "H.264", "AV1", "H.264+AV1", "all"}
-
-// ofPlain is each of them against that of veryfast.
-func (f studyFilm) ofPlain() (all []float64) {
-	for _, d := range []time.Duration{f.trial.cpu, f.h264.cpu, f.av1.cpu, f.h264.cpu + f.av1.cpu, f.trial.cpu + f.h264.cpu + f.av1.cpu} {
-		all = append(all, d.Seconds()/f.plain.cpu.Seconds())
-	}
-	return all
-}
-
-func (s *study) add(b *testing.B, name string, e *bench) {
-	film := studyFilm{name: name, seconds: e.plan.Duration.Seconds(), sizes: make([]studySize, len(e.plan.Renditions))}
-	film.plain = e.took(e.onePerSize)
-	film.trial = e.took(func() {
-		var err error
-		e.plan, err = e.tools.Inspect(e.Context(), e.job, plan.Request{Names: e.names})
-		e.check(err)
-		e.check(e.tools.ChooseQuality(e.Context(), e.job, e.plan))
-	})
-	film.h264 = e.took(func() { e.pictures(e.plan) })
-	for i := range film.sizes {
-		film.sizes[i].h264.point = s.point(e, i, e.films[i])
-	}
-	beside := e.plan.Beside(video.AV1, everyRendition(e.plan))
-	film.av1 = e.took(func() { e.pictures(beside) })
-	for i := range film.sizes {
-		z := &film.sizes[i]
-		z.av1.point = s.point(e, i, e.films[i])
-		plain := s.plainCurve(e, i, min(z.h264.score, z.av1.score), max(z.h264.score, z.av1.score))
-		z.plain = plain[0]
-		z.h264.equal = z.h264.bytes / plain.bytesAt(z.h264.score)
-		z.av1.equal = z.av1.bytes / plain.bytesAt(z.av1.score)
-		b.Logf("rendition %d, CRF %v: %+v, veryfast %v", i, e.plan.Renditions[i].CRF, *z, plain)
-	}
-	b.Logf("CPU: veryfast %v, trial %v, H.264 %v, AV1 %v", film.plain, film.trial, film.h264, film.av1)
-	for i, part := range film.ofPlain() {
-		b.ReportMetric(part, cpuColumns[i]+"-of-veryfast")
-	}
-	s.films = append(s.films, film)
-	s.tryOptions(e, film)
-}
-
-// plainCurve encodes a rendition with veryfast: at CRF 23, and at as many more as it takes to have scores
-// on both sides of what Spool has. The first is that of CRF 23.
-func (s *study) plainCurve(e *bench, rendition int, lowest, highest float64) curve {
-	const worse, better, most, least = 4, -3, 40, 8
-	try := func(crf int) point {
-		p, _ := s.try(e, rendition, plainArgs(e.plan, crf))
-		return p
-	}
-	all := curve{try(plainCRF)}
-	for crf, p := plainCRF, all[0]; p.score > lowest && crf < most; {
-		crf += worse
-		p = try(crf)
-		all = append(all, p)
-	}
-	for crf, p := plainCRF, all[0]; (p.score < highest || len(all) == 1) && crf > least; {
-		crf += better
-		p = try(crf)
-		all = append(all, p)
-	}
-	return all
-}
-
-// equal is the part of the bytes of veryfast that a way takes for the same score. Its first encode rarely
-// has that score, so it encodes once more on the other side of it, and interpolates.
-func (s *study) equal(e *bench, rendition int, o optionSet, first, plain point) float64 {
-	all := curve{first}
-	for range 3 {
-		last := all[len(all)-1]
-		if len(all) > 1 && (first.score-plain.score)*(last.score-plain.score) <= 0 {
-			break
-		}
-		o.effort.crf += o.encoder.stepTo(last.score - plain.score)
-		p, _ := s.try(e, rendition, o.args(e.plan, e.plan.Renditions[rendition]))
-		all = append(all, p)
-	}
-	e.Logf("rendition %d, %s %s: %v, veryfast %v", rendition, o.encoder.name, o.effort.preset, all, plain)
-	return all.bytesAt(plain.score) / plain.bytes
-}
-
-// stepTo is by how much to change the CRF to lose so many points of VMAF, and one more: the scale of AV1
-// has 64 steps, that of H.264 52.
-func (e codecEncoder) stepTo(points float64) float64 {
-	perPoint := 0.6
-	if e.codec == video.AV1 {
-		perPoint = 1.2
-	}
-	return math.Copysign(math.Round(min(10, (math.Abs(points)+1.5)*perPoint)), points)
-}
-
-func everyRendition(p *video.Plan) (all []int) {
-	for i := range p.Renditions {
-		all = append(all, i)
-	}
-	return all
-}
-
-// plainArgs is the way of most services.
-func plainArgs(p *video.Plan, crf int) []string {
-	return []string{"-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "veryfast", "-crf", strconv.Itoa(crf),
-		"-g", strconv.Itoa(int(2 * p.Input.FrameRate))}
-}
-
-// onePerSize is one ffmpeg for each resolution, from the source.
-func (e *bench) onePerSize() {
+func (s *study) add(e *bench, name string) {
 	for i, r := range e.plan.Renditions {
-		args := []string{"-i", e.job.Source, "-an", "-vf", fmt.Sprintf("scale=%d:%d", r.Width, r.Height), "-fps_mode", "passthrough"}
-		args = append(args, plainArgs(e.plan, plainCRF)...)
-		e.ffmpeg(append(args, filepath.Join(e.job.OutDir, fmt.Sprintf("plain%d.mp4", i)))...)
+		film := studyFilm{clip: name, size: slices.Index(studyNames, r.Names[len(r.Names)-1]), seconds: e.plan.Duration.Seconds()}
+		for _, w := range studyWays {
+			film.ways = append(film.ways, s.measure(e, i, w))
+		}
+		s.films = append(s.films, film)
 	}
 }
 
-// pictures encodes the frames of a plan as a worker does, and joins the chunks.
-func (e *bench) pictures(p *video.Plan) {
-	pieces, job := make([][]string, len(p.Renditions)), e.job
-	for n, c := range p.Chunks {
-		if c.Start >= c.End {
-			continue
-		}
-		job.OutDir = e.TempDir()
-		outputs, err := e.tools.EncodeChunk(e.Context(), job, p, n, nil)
+// measure encodes a rendition with each CRF of a way.
+func (s *study) measure(e *bench, rendition int, w studyWay) (all studyResult) {
+	offsets := append([]float64{0}, w.more...)
+	if *studyTunes {
+		offsets = append([]float64{0}, w.tuned...)
+	}
+	for n, by := range offsets {
+		path := filepath.Join(e.job.OutDir, "study.mp4")
+		spent := e.took(func() { e.ffmpeg(slices.Concat(e.raw(rendition), w.args(e.plan, rendition, by), []string{path})...) })
+		info, err := os.Stat(path)
 		e.check(err)
-		for _, o := range outputs {
-			pieces[o.Rendition] = append(pieces[o.Rendition], o.Path)
+		p := point{float64(info.Size()), s.score(e, rendition, path)}
+		all.curve = append(all.curve, p)
+		if n == 0 {
+			all.cpu = spent.cpu.Seconds()
 		}
+		e.Logf("%s of rendition %d, CRF %+g: %.0f bytes, VMAF %.2f, %.2f s", w.name, rendition, by, p.bytes, p.score, spent.cpu.Seconds())
 	}
-	e.films = nil
-	for i, paths := range pieces {
-		e.films = append(e.films, filepath.Join(e.TempDir(), "pictures.mp4"))
-		e.assemble(e.films[i], paths, "")
+	return all
+}
+
+// args are the options of a way. The cap by the source is left out, so that quality is constant.
+func (w studyWay) args(p *video.Plan, rendition int, by float64) []string {
+	encoder := encoders[slices.IndexFunc(encoders, func(e codecEncoder) bool { return e.name == w.encoder })]
+	if w.quality == "" {
+		return []string{"-c:v", w.encoder, "-preset", w.alone.preset, "-crf", strconv.FormatFloat(w.alone.crf+by, 'f', -1, 64)}
 	}
-}
-
-// try encodes the frames of a rendition that lie ready, and rates the result.
-func (s *study) try(e *bench, rendition int, args []string) (point, cost) {
-	path := filepath.Join(e.job.OutDir, "try.mp4")
-	c := e.took(func() { e.ffmpeg(slices.Concat(e.raw(rendition), args, []string{path})...) })
-	return s.point(e, rendition, path), c
-}
-
-func (s *study) point(e *bench, rendition int, path string) point {
-	info, err := os.Stat(path)
-	e.check(err)
-	return point{float64(info.Size()), s.rate.score(e, rendition, path)}
-}
-
-// optionResult is what a set of options saves and costs on one rendition.
-type optionResult struct {
-	option string
-	size   int // index of the resolution
-	bytes  float64
-	cpu    float64
-}
-
-// tryOptions encodes with one thread, because more cost processor time of their own.
-func (s *study) tryOptions(e *bench, film studyFilm) {
-	if *studyOptions == "" {
-		return
-	}
-	wanted := regexp.MustCompile(*studyOptions)
-	for i, r := range e.plan.Renditions {
-		_, plain := s.try(e, i, append(plainArgs(e.plan, plainCRF), "-threads", "1"))
-		for _, o := range optionSets {
-			if !wanted.MatchString(o.name) {
-				continue
-			}
-			p, c := s.try(e, i, o.args(e.plan, r))
-			s.options = append(s.options, optionResult{o.name, i, s.equal(e, i, o, p, film.sizes[i].plain), c.cpu.Seconds() / plain.cpu.Seconds()})
-			e.Logf("%s at %d × %d: %+v", o.name, r.Width, r.Height, s.options[len(s.options)-1])
-		}
-	}
-}
-
-// optionSet is a way to use an encoder that the study tries.
-type optionSet struct {
-	name    string
-	encoder codecEncoder
-	effort  effort
-}
-
-// args are a worker's arguments with other options. The cap of the source is left out, so that quality
-// is constant.
-func (o optionSet) args(p *video.Plan, r video.Rendition) []string {
 	q := *p
-	q.Codec = o.encoder.codec
-	with := settingsFor(&q, r, 0, 1)
-	with.effort, with.kbps, with.buffer = o.effort, with.highest, bufferSize(with.highest)
-	args := o.encoder.args(with)
-	if !o.encoder.fixedGOP {
+	q.Codec, q.Quality, q.Chunks = encoder.codec, w.quality, []video.Chunk{{Start: p.FirstPTS, End: video.Forever}}
+	with := settingsFor(&q, p.Renditions[rendition], 0, runtime.GOMAXPROCS(0))
+	with.effort.crf += by
+	args := encoder.args(with)
+	if !encoder.fixedGOP {
 		args = append(args, "-force_key_frames", keyGrid(&q, 0))
 	}
 	return args

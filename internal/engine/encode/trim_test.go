@@ -277,6 +277,15 @@ func samePartAsWhole(t *testing.T, tools *engine, path string, want outcome) {
 	}
 }
 
+// difference returns by how much pixels of two pictures differ on average.
+func difference(a, b []byte) float64 {
+	sum := 0
+	for i, x := range a {
+		sum += max(int(x)-int(b[i]), int(b[i])-int(x))
+	}
+	return float64(sum) / float64(len(a))
+}
+
 // trimTolerance is as package plan has it.
 const trimTolerance = 0.0005
 

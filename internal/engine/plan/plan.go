@@ -66,12 +66,11 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 		countFrames(p.Chunks, line, limit)
 		countKept(p, limit.kept(line))
 	}
-	setPeakBitrates(p.Chunks, line, tb)
+	setBytes(p.Chunks, line)
 	p.Thumbnails = thumbnails(ask.Thumbnails, line, tb, found.SeeksExactly())
 	p.Poster = poster(p, width, height, line, found.SeeksExactly())
 	p.Pictures = true
 	p.Samples = samples(p, line, found.SeeksExactly())
-	p.Trials = trials(p, line, found.SeeksExactly())
 	p.Warnings = append(p.Warnings, warnings(found, p, s)...)
 	return p, nil
 }

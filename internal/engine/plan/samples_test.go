@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -52,4 +53,18 @@ func TestSamples(t *testing.T) {
 			}
 		})
 	}
+}
+
+// steadyFilm is a timeline of 25 frames a second with a keyframe every so often, from millisecond 1000.
+func steadyFilm(length, every time.Duration) *probe.Timeline {
+	l := probe.NewTimeline()
+	for at := time.Duration(0); at < length; at += 40 * time.Millisecond {
+		p := probe.Packet{Type: "video", PTS: 1000 + at.Milliseconds(), DTS: 1000 + at.Milliseconds(), Duration: 40, Flags: "__"}
+		if at%every == 0 {
+			p.Flags = "K_"
+		}
+		l.Add(p)
+	}
+	l.Sort()
+	return l
 }

@@ -98,12 +98,6 @@ func thumbnailBytes(v video.Video, _ int) int64 {
 	return int64(len(v.Plan.Thumbnails) * len(v.Plan.Pass().Renditions) * thumbnailSize)
 }
 
-// FitsScratch reports whether the machine's own disk, of which free bytes are left, has space for so many
-// more beside the reserve.
-func (t *Tasks) FitsScratch(need int64, free uint64) bool {
-	return t.reserve.CheckDisk(need, free) == nil
-}
-
 // smallRendition is what a task reads that fetches a small rendition file.
 func smallRendition(v video.Video, _ int) int64 {
 	r, _ := smallResolution(v)

@@ -144,13 +144,16 @@ type codecCostView struct {
 }
 
 type outputView struct {
-	Width     int      `json:"width"`
-	Height    int      `json:"height"`
-	SizeBytes int64    `json:"sizeBytes"`
-	Bitrate   int64    `json:"bitrate" doc:"In bits per second."`
-	CRF       float64  `json:"crf,omitempty" doc:"The quality setting of the encoder, which the picture decides (adapt_quality): less is better. Absent where hardware encodes."`
-	SSIM      *float64 `json:"ssim,omitempty" maximum:"1" doc:"Structural similarity to the source (luma of sampled frames); 1 is identical. Known soon after the video is ready, if the server measures it."`
-	PSNR      *float64 `json:"psnr,omitempty" doc:"Peak signal-to-noise ratio of the same frames, in decibels, at most 100."`
+	Width     int     `json:"width"`
+	Height    int     `json:"height"`
+	SizeBytes int64   `json:"sizeBytes"`
+	Bitrate   int64   `json:"bitrate" doc:"In bits per second."`
+	CRF       float64 `json:"crf,omitempty" doc:"The quality setting of the encoder: less is better. Absent where hardware encodes."`
+
+	MaxBitrate int64 `json:"maxBitrate,omitempty" doc:"The most bits a second that its picture was allowed to have on average, because the picture of the source has so few. Absent where the source set no limit."`
+
+	SSIM *float64 `json:"ssim,omitempty" maximum:"1" doc:"Structural similarity to the source (luma of sampled frames); 1 is identical. Known soon after the video is ready, if the server measures it."`
+	PSNR *float64 `json:"psnr,omitempty" doc:"Peak signal-to-noise ratio of the same frames, in decibels, at most 100."`
 
 	NoBetterThan video.Name `json:"noBetterThan,omitempty" doc:"A smaller resolution that looks as much like the source when it is enlarged to this size: this one takes bytes and shows nothing more. Measured together with ssim; absent if this one is better." example:"360p"`
 
@@ -158,12 +161,13 @@ type outputView struct {
 }
 
 type outputVariantView struct {
-	Codec     video.Codec  `json:"codec" enum:"h264,av1,hevc"`
-	Status    video.Status `json:"status" enum:"pending_upload,processing,ready,fail"`
-	SizeBytes int64        `json:"sizeBytes,omitempty"`
-	Bitrate   int64        `json:"bitrate,omitempty" doc:"In bits per second."`
-	CRF       float64      `json:"crf,omitempty" doc:"The quality setting of this codec's encoder."`
-	Failure   *failure     `json:"failure,omitempty" doc:"Why status is fail."`
+	Codec      video.Codec  `json:"codec" enum:"h264,av1,hevc"`
+	Status     video.Status `json:"status" enum:"pending_upload,processing,ready,fail"`
+	SizeBytes  int64        `json:"sizeBytes,omitempty"`
+	Bitrate    int64        `json:"bitrate,omitempty" doc:"In bits per second."`
+	CRF        float64      `json:"crf,omitempty" doc:"The quality setting of this codec's encoder."`
+	MaxBitrate int64        `json:"maxBitrate,omitempty" doc:"As of the output, in this codec."`
+	Failure    *failure     `json:"failure,omitempty" doc:"Why status is fail."`
 }
 
 // get answers with the report on a video. If the video is finished, its report is made once.
@@ -285,10 +289,10 @@ func viewCodecCosts(v video.Video, runs []video.Execution) []codecCostView {
 }
 
 func viewOutput(v video.Video, r video.Resolution) outputView {
-	o := outputView{Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate, CRF: v.Plan.CRF(r.Name, video.H264)}
+	o := outputView{Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate, CRF: v.Plan.CRF(r.Name, video.H264), MaxBitrate: v.Plan.MaxBitrate(r.Name, video.H264)}
 	for _, x := range v.Variants(r) {
 		o.Variants = append(o.Variants, outputVariantView{
-			Codec: x.Codec, Status: x.Status, SizeBytes: x.SizeBytes, Bitrate: x.Bitrate, CRF: v.Plan.CRF(r.Name, x.Codec), Failure: viewFailure(x.Failure),
+			Codec: x.Codec, Status: x.Status, SizeBytes: x.SizeBytes, Bitrate: x.Bitrate, CRF: v.Plan.CRF(r.Name, x.Codec), MaxBitrate: v.Plan.MaxBitrate(r.Name, x.Codec), Failure: viewFailure(x.Failure),
 		})
 	}
 	if l := r.Quality; l != nil {
