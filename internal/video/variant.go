@@ -3,6 +3,7 @@ package video
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -143,6 +144,31 @@ func (p *Plan) Beside(c Codec, renditions []int) *Plan {
 	}
 	other.Chunks = p.keyChunks()
 	return &other
+}
+
+// MostOfH264 is how many of the bytes of the H.264 picture a variant may have. What saves less is not worth that
+// players have to choose.
+const MostOfH264 = 0.85
+
+// secondTry says, of a codec that is made beside H.264, by which part one step of its CRF makes a file smaller, and how many
+// steps may be added. With more of them it would look worse than H.264.
+var secondTry = map[Codec]struct{ step, most float64 }{AV1: {0.05, 10}, HEVC: {0.11, 5}}
+
+// Retry returns the plan in which a rendition is made again in a codec, with so much higher a CRF that its picture,
+// which had so many bytes, gets smaller than the H.264 picture by the required part. It returns false if it was made again
+// before, or if it would look worse.
+func (p *Plan) Retry(c Codec, rendition int, bytes, h264 int64) (*Plan, bool) {
+	r, try := p.Renditions[rendition], secondTry[c]
+	steps := math.Ceil(math.Log(float64(bytes)/(MostOfH264*float64(h264)))/-math.Log(1-try.step)) + 1
+	if slices.Contains(r.Again, c) || r.CRF[c] == 0 || h264 <= 0 || steps > try.most {
+		return nil, false
+	}
+	next := *p
+	next.Renditions = slices.Clone(p.Renditions)
+	r.Again, r.CRF = append(slices.Clone(r.Again), c), maps.Clone(r.CRF)
+	r.CRF[c] += steps
+	next.Renditions[rendition] = r
+	return &next, true
 }
 
 const (

@@ -63,3 +63,40 @@ func TestWantedRenditionsAreTheLargestFirst(t *testing.T) {
 		t.Error("a video of an older version is wanted in AV1")
 	}
 }
+
+func TestRetryRaisesTheCRFAsFarAsNeeded(t *testing.T) {
+	t.Parallel()
+	plan := func(again ...video.Codec) *video.Plan {
+		return &video.Plan{Renditions: []video.Rendition{{CRF: map[video.Codec]float64{video.H264: 24, video.AV1: 40, video.HEVC: 27}, Again: again}}}
+	}
+	tests := []struct {
+		name  string
+		plan  *video.Plan
+		codec video.Codec
+		bytes int64
+		want  float64 // 0: it is not made again
+	}{
+		{"a little too large", plan(), video.AV1, 900, 43},
+		{"as large as H.264", plan(), video.AV1, 1000, 45},
+		{"so much that it would look worse", plan(), video.AV1, 2000, 0},
+		{"HEVC has larger steps", plan(), video.HEVC, 1000, 30},
+		{"made again before", plan(video.AV1), video.AV1, 900, 0},
+		{"another codec was made again before", plan(video.HEVC), video.AV1, 900, 43},
+		{"a plan of an earlier version has no CRF", &video.Plan{Renditions: make([]video.Rendition, 1)}, video.AV1, 900, 0},
+	}
+	for _, tt := range tests {
+		before := tt.plan.Renditions[0].CRF[tt.codec]
+		next, ok := tt.plan.Retry(tt.codec, 0, tt.bytes, 1000)
+		if ok != (tt.want > 0) || ok && next.Renditions[0].CRF[tt.codec] != tt.want {
+			t.Errorf("%s: %t, %+v; want CRF %g", tt.name, ok, next, tt.want)
+		}
+		if tt.plan.Renditions[0].CRF[tt.codec] != before {
+			t.Errorf("%s: the plan that is read by others changed", tt.name)
+		}
+		if ok {
+			if _, more := next.Retry(tt.codec, 0, tt.bytes, 1000); more {
+				t.Errorf("%s: it would be made a third time", tt.name)
+			}
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -89,7 +90,26 @@ func (w *Worker) joinVariant(ctx context.Context, t queue.Task, v video.Video, d
 	if n := sum.Frames - h264.Frames; thinned && max(n, -n) > len(v.Plan.Chunks) {
 		return conversion(fmt.Errorf("the variant has %d frames, the H.264 file %d", sum.Frames, h264.Frames))
 	}
-	return w.Tasks.PublishVariant(ctx, t, v, pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration})
+	made, err := readRendition(path)
+	if err != nil {
+		return conversion(err)
+	}
+	file := pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration}
+	return w.Tasks.PublishVariant(ctx, t, v, pipeline.VariantFile{RenditionFile: file, Picture: made.Picture, H264: h264.Picture})
+}
+
+// readRendition reads the tables of a file that was just made.
+func readRendition(path string) (mp4.Rendition, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return mp4.Rendition{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return mp4.Rendition{}, err
+	}
+	return mp4.ReadRendition(mp4.Input{ReaderAt: f, Size: info.Size()})
 }
 
 // wantsVariant reports whether the variant that a task joins is still wanted.

@@ -140,3 +140,9 @@ func (t *Tx) DropSteps(ctx context.Context, id video.ID) error {
 	_, err := t.Exec(ctx, "drop steps", `DELETE FROM step WHERE video_id = $1`, id)
 	return err
 }
+
+// DropStepsOf deletes the steps of one kind.
+func (t *Tx) DropStepsOf(ctx context.Context, id video.ID, kind string) error {
+	_, err := t.Exec(ctx, "drop steps of a kind", `DELETE FROM step WHERE video_id = $1 AND kind = $2`, id, kind)
+	return err
+}

@@ -2,8 +2,9 @@ package mp4
 
 // Rendition says what a finished rendition file holds.
 type Rendition struct {
-	Frames int
-	Audio  bool // it has an audio track
+	Frames  int
+	Audio   bool  // it has an audio track
+	Picture int64 // bytes of the video track, without the tables
 }
 
 // ReadRendition reads the tables of a file that Assemble made.
@@ -20,6 +21,9 @@ func ReadRendition(p Input) (Rendition, error) {
 		}
 		if t.isVideo() {
 			r.Frames = len(t.sizes)
+			for _, size := range t.sizes {
+				r.Picture += int64(size)
+			}
 		} else {
 			r.Audio = true
 		}

@@ -15,9 +15,9 @@ import (
 type result struct {
 	folder video.Folder // where it was stored; "": nowhere
 	frames int64
-	pass   *int   // the first rendition of the pass that it was made for; nil: it serves every pass
-	run    string // identifies the execution in the names of the files that it has stored; "": it stored none
-	made   []int  // of another codec: the renditions that were wanted
+	pass   *int            // the first rendition of the pass that it was made for; nil: it serves every pass
+	run    string          // identifies the execution in the names of the files that it has stored; "": it stored none
+	made   map[int]float64 // of another codec: the renditions that were wanted, with their CRF
 	// record stores the rest in the transaction that finishes the step; nil: there is nothing.
 	record func(ctx context.Context, tx *store.Tx, v video.Video) error
 }
@@ -92,11 +92,14 @@ func (t *Tasks) finishAfterPass(ctx context.Context, tx *store.Tx, task queue.Ta
 	if err := t.enqueueNext(ctx, tx, task, steps); err != nil {
 		return err
 	}
+	if steps, err = t.makeAgain(ctx, tx, task, steps); err != nil {
+		return err
+	}
 	return t.endAfterPass(ctx, tx, id, steps)
 }
 
-// isStale reports whether a result was made for an earlier version of the file, for an earlier pass, or before more
-// renditions were wanted: its worker slept through the end of that.
+// isStale reports whether a result was made for an earlier version of the file, for an earlier pass, before more
+// renditions were wanted, or with another CRF: its worker slept through the end of that.
 func (r result) isStale(ctx context.Context, tx *store.Tx, task queue.Task) (bool, error) {
 	if r.folder == "" {
 		return false, nil
@@ -105,14 +108,16 @@ func (r result) isStale(ctx context.Context, tx *store.Tx, task queue.Task) (boo
 	if err != nil || v.Folder() != r.folder {
 		return true, err
 	}
-	if r.pass == nil {
-		return false, nil
-	}
-	if v.Plan == nil || v.Plan.First != *r.pass {
+	if r.pass != nil && (v.Plan == nil || v.Plan.First != *r.pass) {
 		return true, nil
 	}
-	misses := func(n int) bool { return !slices.Contains(r.made, n) }
-	return slices.ContainsFunc(v.Wanted(KindOf(task.Kind).Codec), misses), nil
+	kind := KindOf(task.Kind)
+	for n, crf := range ratesOf(v, kind.Codec) {
+		if made, ok := r.made[n]; (!ok || made != crf) && (kind.Then != "" || n == task.Number) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // enqueueNext enqueues what waits for all tasks of a kind, when the last one is done.

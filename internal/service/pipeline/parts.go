@@ -32,7 +32,7 @@ func (t *Tasks) FinishChunk(ctx context.Context, task queue.Task, v video.Video,
 		r.frames = max(r.frames, int64(f.Frames))
 	}
 	if codec != "" {
-		r.made = v.Wanted(codec)
+		r.made = ratesOf(v, codec)
 		t.hook.Reach(failpoint.VariantStored)
 	}
 	return t.finish(ctx, task, r)

@@ -20,6 +20,12 @@ type RenditionFile struct {
 	Duration      time.Duration
 }
 
+// VariantFile is a rendition in another codec than H.264, as a worker made it.
+type VariantFile struct {
+	RenditionFile
+	Picture, H264 int64 // bytes of its picture, and of the picture of the H.264 file
+}
+
 // PublishRendition makes a rendition playable under each name that it serves and turns those
 // resolutions ready. of is the video as it was when the task began.
 //

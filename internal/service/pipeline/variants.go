@@ -21,7 +21,7 @@ import (
 // All work in other codecs happens after the pass that made the video ready, in spare time: no status waits for
 // it. A pass that begins meanwhile cancels it, and its end starts it again for everything that is lacking then.
 // of is the video as it was when the task began.
-func (t *Tasks) PublishVariant(ctx context.Context, task queue.Task, of video.Video, f RenditionFile) error {
+func (t *Tasks) PublishVariant(ctx context.Context, task queue.Task, of video.Video, f VariantFile) error {
 	codec := KindOf(task.Kind).Codec
 	staged, err := t.blobs.PutFile(ctx, objects.StagedRendition(of.Folder(), codec, task.Number), f.Path)
 	if err != nil {
@@ -41,22 +41,73 @@ func (t *Tasks) PublishVariant(ctx context.Context, task queue.Task, of video.Vi
 		}
 	}
 	t.hook.Reach(failpoint.VariantStaged)
-	return t.finish(ctx, task, result{folder: of.Folder(), record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
+	made := ratesOf(of, codec)
+	return t.finish(ctx, task, result{folder: of.Folder(), made: made, record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
 		made := video.Variant{Codec: codec, Status: video.Ready, SizeBytes: staged.Size, Bitrate: bitrate(staged.Size, f.Duration)}
 		if r := v.Plan.Beside(codec, nil).OutputRange(); r != video.SDR {
 			made.Range = r
 		}
 		all := lacking(v, task)
-		if len(all) > 0 && staged.Size >= all[0].SizeBytes {
-			return failVariants(ctx, tx, all, codec, notSmaller(codec, staged.Size, all[0].SizeBytes))
+		if len(all) > 0 && (float64(f.Picture) > video.MostOfH264*float64(f.H264) || staged.Size >= all[0].SizeBytes) {
+			return tooLarge(ctx, tx, v, task, all, f)
 		}
 		return t.publishVariant(ctx, tx, v, all, made, staged, c)
 	}})
 }
 
-// notSmaller is why a variant is not kept: players prefer it, and it would cost their viewers more bytes.
-func notSmaller(codec video.Codec, size, h264 int64) *video.Failure {
-	return video.Failf(video.NotSmaller, "In %s it has %d bytes and in H.264 %d, so H.264 alone is played.", codec.Title(), size, h264)
+// tooLarge records that a variant would save too little: it is made again with a higher CRF or, if it was before, not kept.
+// Players prefer it, and it would cost their viewers more bytes.
+func tooLarge(ctx context.Context, tx *store.Tx, v video.Video, task queue.Task, all []video.Resolution, f VariantFile) error {
+	codec := KindOf(task.Kind).Codec
+	if next, ok := v.Plan.Retry(codec, task.Number, f.Picture, f.H264); ok {
+		return tx.SetFindings(ctx, v.ID, store.Findings{Plan: next})
+	}
+	again := ""
+	if slices.Contains(v.Plan.Renditions[task.Number].Again, codec) {
+		again = ", also when it was made again with fewer bits"
+	}
+	return failVariants(ctx, tx, all, codec, video.Failf(video.NotSmaller, "In %s its picture has %d bytes and in H.264 %d%s. "+
+		"That is not at least %.0f %% smaller, so H.264 alone is played.", codec.Title(), f.Picture, f.H264, again, 100*(1-video.MostOfH264)))
+}
+
+// ratesOf returns the renditions that are still to be made in a codec, with their CRF.
+func ratesOf(v video.Video, c video.Codec) map[int]float64 {
+	rates := map[int]float64{}
+	for _, n := range v.Wanted(c) {
+		rates[n] = v.Plan.Renditions[n].CRF[c]
+	}
+	return rates
+}
+
+// makeAgain starts a codec once more when all its tasks are done and some renditions were too large (see tooLarge). It returns
+// the steps that there are then.
+func (t *Tasks) makeAgain(ctx context.Context, tx *store.Tx, task queue.Task, steps []store.Step) ([]store.Step, error) {
+	codec := KindOf(task.Kind).Codec
+	open := func(s store.Step) bool { return stepKind(s).Codec == codec && !s.Done }
+	if codec == "" || slices.ContainsFunc(steps, open) {
+		return steps, nil
+	}
+	v, err := tx.Video(ctx, task.Video)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(v.Wanted(codec), func(n int) bool { return slices.Contains(v.Plan.Renditions[n].Again, codec) }) {
+		return steps, nil
+	}
+	inCodec := func(k Kind) bool { return k.Codec == codec }
+	for _, k := range kindsThat(inCodec) {
+		if err := tx.DropStepsOf(ctx, v.ID, string(k)); err != nil {
+			return nil, err
+		}
+	}
+	again, tasks := expandKinds(v, inCodec)
+	if err := tx.InsertSteps(ctx, v.ID, again); err != nil {
+		return nil, err
+	}
+	if err := t.passes.queue.Enqueue(ctx, tx, tasks...); err != nil {
+		return nil, err
+	}
+	return tx.Steps(ctx, v.ID)
 }
 
 func (t *Tasks) publishVariant(ctx context.Context, tx *store.Tx, v video.Video, all []video.Resolution, made video.Variant, staged blob.Info, c *copies) error {

@@ -38,8 +38,16 @@ func finishVariantChunks(b *servicetest.Rig, v video.Video) {
 
 func joined(b *servicetest.Rig, id video.ID, rendition int) {
 	b.T.Helper()
-	task := queue.Task{Kind: queue.AV1Join, Video: id, Number: rendition}
-	b.Must(b.PublishVariant(b.T.Context(), task, b.Video(id), pipeline.RenditionFile{Path: b.File("in AV1"), Duration: time.Second}))
+	joinedWith(b, b.Video(id), rendition, 50)
+}
+
+// joinedWith joins a rendition whose picture has so many hundredths of the bytes of its H.264 picture. v is the video as it was when
+// the task began.
+func joinedWith(b *servicetest.Rig, v video.Video, rendition int, hundredths int64) {
+	b.T.Helper()
+	task := queue.Task{Kind: queue.AV1Join, Video: v.ID, Number: rendition}
+	f := pipeline.RenditionFile{Path: b.File("in AV1"), Duration: time.Second}
+	b.Must(b.PublishVariant(b.T.Context(), task, v, pipeline.VariantFile{RenditionFile: f, Picture: 10 * hundredths, H264: 1000}))
 }
 
 // wantVariants compares the statuses of a video in AV1, in the order of its resolutions.
@@ -243,4 +251,108 @@ func TestRetryOfAVariant(t *testing.T) {
 	wantVariants(b, v.ID, "ready ready")
 	retry(1)
 	wantVariants(b, v.ID, "ready ready")
+}
+
+// inTwoCodecsWithCRF is inTwoCodecs with a CRF in the plan, as an inspection leaves it.
+func inTwoCodecsWithCRF(b *servicetest.Rig, names ...video.Name) video.Video {
+	b.T.Helper()
+	v := b.Processing(video.Draft{IsPublic: true, Resolutions: names, Codecs: []video.Codec{video.AV1}})
+	p := servicetest.Plan(names...)
+	for i := range p.Renditions {
+		p.Renditions[i].CRF = map[video.Codec]float64{video.H264: 24, video.AV1: 40}
+	}
+	b.Transcode(v.ID, p)
+	for n := range names {
+		b.Publish(v.ID, n)
+	}
+	return b.Video(v.ID)
+}
+
+// openSteps counts what is still to be done of a kind.
+func openSteps(b *servicetest.Rig, id video.ID, kind queue.Kind) (n int) {
+	b.T.Helper()
+	steps, err := b.Store.Steps(b.T.Context(), id)
+	b.Must(err)
+	for _, s := range steps {
+		if s.Kind == string(kind) && !s.Done {
+			n++
+		}
+	}
+	return n
+}
+
+// A variant that saves too little is made again with a higher CRF, once and alone; then it is not kept.
+func TestAVariantThatIsTooLargeIsMadeAgainOnce(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		again int64
+		want  string
+	}{
+		{"the second one is small enough", 84, "ready ready"},
+		{"the second one is too large, too", 86, "ready fail"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := servicetest.New(t)
+			v := inTwoCodecsWithCRF(b, "720p", "240p")
+			finishVariantChunks(b, v)
+			before := b.Video(v.ID)
+			joinedWith(b, before, 1, 100)
+			wantVariants(b, v.ID, "processing processing")
+			if n := openSteps(b, v.ID, queue.AV1); n != 0 {
+				t.Errorf("%d chunks are open; want none before the other file is joined", n)
+			}
+			joinedWith(b, before, 0, 85)
+			wantVariants(b, v.ID, "ready processing")
+			v = b.Video(v.ID)
+			if n := openSteps(b, v.ID, queue.AV1); n != len(v.Plan.Chunks) || openSteps(b, v.ID, queue.AV1Join) != 1 || !slices.Equal(v.Wanted(video.AV1), []int{1}) {
+				t.Fatalf("%d chunks are open, for the renditions %v; want all of the second rendition", n, v.Wanted(video.AV1))
+			}
+			if crf := v.Plan.Renditions[1].CRF[video.AV1]; crf <= 40 || v.Plan.Renditions[0].CRF[video.AV1] != 40 {
+				t.Errorf("made again with CRF %g; want more than 40", crf)
+			}
+			// Workers that were late finish what they began before.
+			b.Must(b.FinishChunk(t.Context(), queue.Task{Kind: queue.AV1, Video: v.ID}, before, []pipeline.ChunkFile{{Rendition: 1, Path: b.File("old"), Frames: 5}}))
+			joinedWith(b, before, 1, 100)
+			if _, wanted, err := b.LoadTask(t.Context(), queue.Task{Kind: queue.AV1, Video: v.ID}); err != nil || !wanted {
+				t.Errorf("after a late result the chunk is wanted: %t, %v", wanted, err)
+			}
+			wantVariants(b, v.ID, "ready processing")
+
+			finishVariantChunks(b, v)
+			joinedWith(b, v, 1, tt.again)
+			wantVariants(b, v.ID, tt.want)
+			if steps, err := b.Store.Steps(t.Context(), v.ID); err != nil || len(steps) != 0 {
+				t.Errorf("open are %v, %v", steps, err)
+			}
+			b.Must(b.Purge(t.Context(), v.ID))
+			if n := countAV1(b.Objects()); n != strings.Count(tt.want, "ready") {
+				t.Errorf("left are %v", b.Objects())
+			}
+			if x, _ := b.Video(v.ID).Resolutions[1].Variant(video.AV1); x.Failure != nil && (x.Failure.Code != video.NotSmaller || !strings.Contains(x.Failure.Message, "again")) {
+				t.Errorf("the second is not kept because %+v", x.Failure)
+			}
+		})
+	}
+}
+
+// A pass that begins before the second try ends it; afterwards the try goes on with the higher CRF, and it is the last one.
+func TestTheSecondTrySurvivesAPass(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	v := inTwoCodecsWithCRF(b, "720p")
+	finishVariantChunks(b, v)
+	joinedWith(b, b.Video(v.ID), 0, 100)
+	crf := b.Video(v.ID).Plan.Renditions[0].CRF[video.AV1]
+	b.Add(v.ID, "240p")
+	b.Finish(v.ID)
+	now := b.Video(v.ID)
+	if got := now.Plan.Renditions[0].CRF[video.AV1]; got != crf || crf <= 40 {
+		t.Errorf("the CRF is %g after the pass, and was %g", got, crf)
+	}
+	finishVariantChunks(b, now)
+	joinedWith(b, now, 0, 100)
+	joinedWith(b, now, 1, 50)
+	wantVariants(b, v.ID, "fail ready")
 }
