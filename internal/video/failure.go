@@ -22,7 +22,7 @@ const (
 	LimitTime        FailureCode = "limit_time"
 	NothingLeft      FailureCode = "nothing_left"   // of the part that was asked for
 	BeyondEnd        FailureCode = "beyond_end"     // of a warning: the part ends behind the file
-	NotSmaller       FailureCode = "not_smaller"    // of a variant: H.264 takes no more bytes
+	NotSmaller       FailureCode = "not_smaller"    // of a variant: it saves too little beside H.264
 	QuotaExceeded    FailureCode = "quota_exceeded" // also the code of a request that is refused
 	InternalFailure  FailureCode = "internal"
 

@@ -151,8 +151,11 @@ func (p *Plan) Beside(c Codec, renditions []int) *Plan {
 const MostOfH264 = 0.85
 
 // secondTry says, of a codec that is made beside H.264, by which part one step of its CRF makes a file smaller, and how many
-// steps may be added. With more of them it would look worse than H.264.
-var secondTry = map[Codec]struct{ step, most float64 }{AV1: {0.05, 10}, HEVC: {0.11, 5}}
+// steps may be added. With more of them it would look worse than H.264, unless that was held down by the bits of its source.
+var secondTry = map[Codec]struct{ step, most, heldDown float64 }{AV1: {0.045, 6, 20}, HEVC: {0.11, 3, 10}}
+
+// heldDownFrom is how much of its limit an H.264 picture has at least if the limit held it down: encoders leave some of it.
+const heldDownFrom = 0.75
 
 // Retry returns the plan in which a rendition is made again in a codec, with so much higher a CRF that its picture,
 // which had so many bytes, gets smaller than the H.264 picture by the required part. It returns false if it was made again
@@ -160,7 +163,11 @@ var secondTry = map[Codec]struct{ step, most float64 }{AV1: {0.05, 10}, HEVC: {0
 func (p *Plan) Retry(c Codec, rendition int, bytes, h264 int64) (*Plan, bool) {
 	r, try := p.Renditions[rendition], secondTry[c]
 	steps := math.Ceil(math.Log(float64(bytes)/(MostOfH264*float64(h264)))/-math.Log(1-try.step)) + 1
-	if slices.Contains(r.Again, c) || r.CRF[c] == 0 || h264 <= 0 || steps > try.most {
+	most := try.most
+	if limit := float64(r.MaxBitrate[H264]); limit > 0 && 8*float64(h264)/p.Duration.Seconds() > heldDownFrom*limit {
+		most = try.heldDown
+	}
+	if slices.Contains(r.Again, c) || r.CRF[c] == 0 || h264 <= 0 || steps > most {
 		return nil, false
 	}
 	next := *p

@@ -2,6 +2,7 @@ package video_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/spool-video/spool/internal/video"
 )
@@ -69,6 +70,11 @@ func TestRetryRaisesTheCRFAsFarAsNeeded(t *testing.T) {
 	plan := func(again ...video.Codec) *video.Plan {
 		return &video.Plan{Renditions: []video.Rendition{{CRF: map[video.Codec]float64{video.H264: 24, video.AV1: 40, video.HEVC: 27}, Again: again}}}
 	}
+	limited := func(most int64) *video.Plan {
+		p := plan()
+		p.Duration, p.Renditions[0].MaxBitrate = time.Second, map[video.Codec]int64{video.H264: most}
+		return p
+	}
 	tests := []struct {
 		name  string
 		plan  *video.Plan
@@ -78,7 +84,10 @@ func TestRetryRaisesTheCRFAsFarAsNeeded(t *testing.T) {
 	}{
 		{"a little too large", plan(), video.AV1, 900, 43},
 		{"as large as H.264", plan(), video.AV1, 1000, 45},
-		{"so much that it would look worse", plan(), video.AV1, 2000, 0},
+		{"so much that it would look worse", plan(), video.AV1, 1200, 0},
+		{"as much, but its source held H.264 down", limited(8000), video.AV1, 1200, 49},
+		{"so much that it would look worse even then", limited(8000), video.AV1, 3000, 0},
+		{"its source allowed H.264 more", limited(16_000), video.AV1, 1200, 0},
 		{"HEVC has larger steps", plan(), video.HEVC, 1000, 30},
 		{"made again before", plan(video.AV1), video.AV1, 900, 0},
 		{"another codec was made again before", plan(video.HEVC), video.AV1, 900, 43},

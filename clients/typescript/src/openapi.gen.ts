@@ -1355,11 +1355,16 @@ export interface components {
             bitrate: number;
             /**
              * Format: double
-             * @description The quality setting of the encoder, which the picture decides (adapt_quality): less is better. Absent where hardware encodes.
+             * @description The quality setting of the encoder: less is better. Absent where hardware encodes.
              */
             crf?: number;
             /** Format: int64 */
             height: number;
+            /**
+             * Format: int64
+             * @description The most bits a second that its picture was allowed to have on average, because the picture of the source has so few. Absent where the source set no limit.
+             */
+            maxBitrate?: number;
             /**
              * @description A smaller resolution that looks as much like the source when it is enlarged to this size: this one takes bytes and shows nothing more. Measured together with ssim; absent if this one is better.
              * @example 360p
@@ -1396,6 +1401,11 @@ export interface components {
             crf?: number;
             /** @description Why status is fail. */
             failure?: components["schemas"]["Failure"];
+            /**
+             * Format: int64
+             * @description As of the output, in this codec.
+             */
+            maxBitrate?: number;
             /** Format: int64 */
             sizeBytes?: number;
             status: components["schemas"]["VideoStatus"];

@@ -27,8 +27,8 @@ var tuningClips = []studyClip{
 var reportedClips = []studyClip{
 	{"variety/phone_portrait_rot90.mp4", 0}, {"variety/vp9_opus_pandas.webm", 4}, {"variety/mov_pcm_sowt.mov", 0},
 	{"variety/screenrec_pampi_tour.mp4", 4}, {"variety/fmp4_flower.mp4", 0}, {"variety/gopro_karma_gpmf.mp4", 4}, {"variety/noaudio_run.mp4", 0},
-	{"variety/android_1080p_vfr.mp4", 0}, {"variety/broken_duplicate_audio_dts.ts", 0}, {"variety/hdr10_av1_portrait.mp4", 0},
-	{"variety/iphone12mini_dv84_hlg_rot90.mov", 0}, {"variety/sar_720x576_16_15.mp4", 4}, {"variety/mkv_h264_dts51_vobsub.mkv", 2},
+	{"variety/android_1080p_vfr.mp4", 0}, {"variety/broken_duplicate_audio_dts.ts", 0},
+	{"variety/sar_720x576_16_15.mp4", 4}, {"variety/mkv_h264_dts51_vobsub.mkv", 2},
 	{"variety/motionphoto_2_hevc_tracks.mp4", 0},
 }
 
@@ -43,7 +43,7 @@ func (c studyClip) name() string {
 }
 
 // studyNames are the sizes of the study.
-var studyNames = []video.Name{"720p", "480p"}
+var studyNames = []video.Name{"1080p", "480p"}
 
 // studyWays are the encodes that the study compares. The first is common practice.
 var studyWays = []studyWay{
