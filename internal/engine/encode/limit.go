@@ -65,8 +65,8 @@ const (
 )
 
 // chunkRate returns the cap of chunk n of a rendition, and its buffer: kbit/s and kbit. In a chunk of some seconds an encoder
-// spends at most its cap in each, and what the buffer holds at the beginning, so the limits of all chunks together keep
-// that of the rendition. highest is the cap of its size.
+// spends at most its cap in each, and what the buffer holds at the beginning, so all chunks together keep the limit
+// of the rendition. highest is the cap of its size.
 func chunkRate(p *video.Plan, r video.Rendition, n, highest int) (kbps, buffer int) {
 	buffer = bufferSize(highest)
 	most, seconds := float64(r.MaxBitrate[p.OutputCodec()])/1000, p.Length(n).Seconds()

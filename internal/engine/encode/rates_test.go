@@ -99,7 +99,7 @@ func TestThePlanHasTheCRF(t *testing.T) {
 	}
 	p.Renditions[0].CRF[video.H264] = 29.5
 	if got := settingsFor(p, p.Renditions[0], 0, 1).effort.crf; got != 29.5 || before == 0 {
-		t.Errorf("a chunk is encoded with CRF %g, and %g without one in its plan; want that of the plan, 29.5, and the usual one", got, before)
+		t.Errorf("a chunk is encoded with CRF %g, and %g without one in its plan; want 29.5 as in the plan, and the usual one", got, before)
 	}
 	hardware := basicPlan(nil)
 	(&Encoder{encoder: encoderNamed(t, "h264_nvenc")}).SetRates(hardware)
