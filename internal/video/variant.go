@@ -150,9 +150,12 @@ func (p *Plan) Beside(c Codec, renditions []int) *Plan {
 // players have to choose.
 const MostOfH264 = 0.85
 
+// secondAim is how many of them a second try aims at, so that it does not miss by little.
+const secondAim = 0.82
+
 // secondTry says, of a codec that is made beside H.264, by which part one step of its CRF makes a file smaller, and how many
 // steps may be added. With more of them it would look worse than H.264, unless that was held down by the bits of its source.
-var secondTry = map[Codec]struct{ step, most, heldDown float64 }{AV1: {0.045, 6, 20}, HEVC: {0.11, 3, 10}}
+var secondTry = map[Codec]struct{ step, most, heldDown float64 }{AV1: {0.05, 6, 16}, HEVC: {0.12, 3, 5}}
 
 // heldDownFrom is how much of its limit an H.264 picture has at least if the limit held it down: encoders leave some of it.
 const heldDownFrom = 0.75
@@ -162,7 +165,7 @@ const heldDownFrom = 0.75
 // before, or if it would look worse.
 func (p *Plan) Retry(c Codec, rendition int, bytes, h264 int64) (*Plan, bool) {
 	r, try := p.Renditions[rendition], secondTry[c]
-	steps := math.Ceil(math.Log(float64(bytes)/(MostOfH264*float64(h264)))/-math.Log(1-try.step)) + 1
+	steps := math.Ceil(math.Log(float64(bytes)/(secondAim*float64(h264))) / -math.Log(1-try.step))
 	most := try.most
 	if limit := float64(r.MaxBitrate[H264]); limit > 0 && 8*float64(h264)/p.Duration.Seconds() > heldDownFrom*limit {
 		most = try.heldDown
