@@ -53,6 +53,8 @@ type NewVideo struct {
 	HDR string `json:"hdr,omitempty"`
 	// Profile is the name of one of [Key.Profiles]; "": none. With one, there may be no Resolutions.
 	Profile string `json:"profile,omitempty"`
+	// AcceptAudio makes a video of a file with sound and no picture, too, or refuses it; nil leaves it to the server.
+	AcceptAudio *bool `json:"acceptAudio,omitempty"`
 	// MaxDurationSeconds makes a longer video fail before anything is made of it; 0 means any length.
 	MaxDurationSeconds float64 `json:"maxDurationSeconds,omitempty"`
 	// AllowedOrigins are the sites on which the video may be played, such as "example.com" and "*.example.org". nil:

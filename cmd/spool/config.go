@@ -77,6 +77,7 @@ type Config struct {
 	Codecs            []string           `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 or hevc beside it. They are made when no other task waits."`
 	HDR               string             `name:"hdr" default:"sdr" placeholder:"WHAT" help:"What becomes of sources in HDR unless a client says otherwise: sdr makes all for ordinary screens, keep has av1 and hevc keep the range. H.264 is always made for ordinary screens."`
 	ProfilesFile      string             `name:"profiles-file" placeholder:"FILE" help:"TOML file with profiles: named ladders that clients may choose, with bitrates, frame rates and quality of each size. Empty: there are none."`
+	AcceptAudio       bool               `negatable:"" help:"Make videos of files with sound and no picture (mp3, m4a, flac, …) unless a client says otherwise. Their cover, or else their waveform, is the picture."`
 	Encoder           string             `default:"software" placeholder:"KIND" help:"The encoder: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
 	Pictures          bool               `default:"true" negatable:"" help:"Make a storyboard, a preview, and smaller AVIF and WebP pictures of each video."`
 	MeasureQuality    bool               `default:"true" negatable:"" help:"Compare a few frames of each finished video with its source, for the report."`

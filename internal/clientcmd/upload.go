@@ -26,6 +26,7 @@ type Upload struct {
 	Metadata      []string      `sep:"none" placeholder:"KEY=VALUE" help:"Metadata to keep with the video; can be repeated."`
 	HDR           string        `name:"hdr" enum:",sdr,keep" default:"" placeholder:"WHAT" help:"What becomes of HDR: keep (in AV1 and HEVC) or sdr. Default: what the server is set to."`
 	Profile       string        `placeholder:"NAME" help:"A profile of the server: a ladder that its operator has prepared. Without --resolutions it gives the sizes, too."`
+	AcceptAudio   *bool         `negatable:"" help:"Accept files with sound and no picture; their cover or waveform becomes the picture. --no-accept-audio refuses them. Default: what the server is set to."`
 	MaxDuration   time.Duration `placeholder:"DURATION" help:"Videos that are longer, such as 10m, fail before anything is made of them."`
 	Tag           []string      `sep:"none" placeholder:"TAG" help:"A tag, by which videos are found again; can be repeated."`
 	Trim          string        `placeholder:"START-END" help:"Make only this part of the file, such as 12.5-1:30, 90- or -30."`
@@ -278,7 +279,7 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 // newVideo is what is asked for, of whichever file.
 func (u *uploads) newVideo() client.NewVideo {
 	v := client.NewVideo{
-		Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs, HDR: u.HDR, Profile: u.Profile,
+		Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs, HDR: u.HDR, Profile: u.Profile, AcceptAudio: u.AcceptAudio,
 		Tags: u.Tag, MaxDurationSeconds: u.MaxDuration.Seconds(), Trim: u.trim, Watermark: u.mark,
 	}
 	if list := sites(u.AllowedOrigin); list != nil {

@@ -36,6 +36,14 @@ func (p *Plan) Decisions() []Decision {
 }
 
 func (p *Plan) decideStream(add func(what, why string)) {
+	switch p.Input.Still {
+	case Cover:
+		add("The cover of the file is the picture, from the beginning to the end.", "The file has sound and no video.")
+		return
+	case Waveform:
+		add("The waveform of the sound is the picture, from the beginning to the end.", "The file has sound and neither a video nor a cover that can be decoded.")
+		return
+	}
 	add(fmt.Sprintf("Stream %d of the file is the video.", p.Input.VideoStream),
 		"Of the video streams that can be decoded, the default one is used, or else the largest.")
 }
@@ -85,6 +93,8 @@ func abs(n int) int { return max(n, -n) }
 func (p *Plan) decideColours(add func(what, why string)) {
 	in := p.Input
 	switch {
+	case p.IsStill(): // its colours are ours
+		return
 	case p.ToneMap:
 		kind := map[string]string{"smpte2084": "PQ", "arib-std-b67": "HLG"}[in.Transfer]
 		add("HDR is tone-mapped to standard dynamic range (BT.709).",
@@ -100,6 +110,10 @@ func (p *Plan) decideColours(add func(what, why string)) {
 }
 
 func (p *Plan) decideRate(add func(what, why string)) {
+	if p.IsStill() {
+		add(fmt.Sprintf("The picture is shown in %d frames per second.", StillRate), "It does not move; players need frames to begin at any time.")
+		return
+	}
 	rate, what := formatNumber(p.Input.FrameRate), "Every frame is kept, with its own timestamp."
 	if slow := p.decideSlowSizes(add); slow == len(p.Renditions) {
 		return
@@ -228,6 +242,9 @@ func (p *Plan) decideAudio(add func(what, why string)) {
 }
 
 func (p *Plan) decideThumbnails(add func(what, why string)) {
+	if p.IsStill() { // all of them show the one picture
+		return
+	}
 	for i, t := range p.Thumbnails {
 		why := "That is the frame on screen at this time."
 		if t.Seconds > p.Duration.Seconds() {

@@ -95,6 +95,7 @@ type Input struct {
 	X264        int         `json:"x264,omitempty"`       // version of the encoder, where decoding from the middle needs it
 	RawClock    bool        `json:"rawClock,omitempty"`   // the clock was reset to before its beginning, and did not overflow
 	EditStarts  bool        `json:"editStarts,omitempty"` // the lengths of the edit list make no sense, and are ignored
+	Still       Still       `json:"still,omitempty"`      // what is shown of a file without a picture
 }
 
 // Stream is one stream of the file, as the file describes it.

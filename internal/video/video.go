@@ -74,6 +74,7 @@ type Video struct {
 	Watermark   *Watermark      // laid over everything that is made of it; nil: none
 	HDR         HDR             // what becomes of a brighter source; "": as ToSDR
 	Profile     *Profile        // as it was when a client chose it; nil: none
+	AcceptAudio bool            // a file with sound and no picture is made with a still
 
 	// AllowedOrigins are the sites on which it may be played; nil: everywhere; empty: in pages of this server only.
 	AllowedOrigins []string
@@ -139,6 +140,8 @@ type Draft struct {
 	HDR HDR `json:",omitempty"`
 	// Profile is the name of a profile; "": none. nil is none, too, or the one of the file before.
 	Profile *string `json:",omitempty"`
+	// AcceptAudio may be nil: the server's default.
+	AcceptAudio *bool `json:",omitempty"`
 
 	AllowedOrigins []string `json:",omitzero"` // nil: everywhere
 	AllowNoOrigin  bool     `json:",omitempty"`
@@ -156,6 +159,9 @@ func (d *Draft) Video() Video {
 	}
 	if d.Upscale != nil {
 		v.Upscale = *d.Upscale
+	}
+	if d.AcceptAudio != nil {
+		v.AcceptAudio = *d.AcceptAudio
 	}
 	if d.MaxSeconds != nil {
 		v.MaxDuration = time.Duration(*d.MaxSeconds * float64(time.Second))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/engine/cover"
 	"github.com/spool-video/spool/internal/engine/encode"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/mp4"
@@ -47,16 +48,24 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 	if len(names) == 0 {
 		return pipeline.NoResolutionLeft()
 	}
-	job, err := w.newDrawing(ctx, t, v, dir, nil)
+	job, err := w.newJob(ctx, t, v, dir, nil)
 	if err != nil {
 		return err
 	}
-	plan, err := w.engine.Inspect(ctx, job, plan.Request{Names: names, Thumbnails: v.Thumbnails, Upscale: v.Upscale, Trim: v.Trim, KeepHDR: v.HDR == video.KeepHDR, Profile: v.Profile})
+	if err := w.fetchWatermark(ctx, v, job); err != nil {
+		return err
+	}
+	plan, err := w.engine.Inspect(ctx, job, plan.Request{Names: names, Thumbnails: v.Thumbnails, Upscale: v.Upscale, Trim: v.Trim, KeepHDR: v.HDR == video.KeepHDR, Profile: v.Profile, AcceptAudio: v.AcceptAudio})
 	if err != nil {
 		return conversion(err)
 	}
 	plan.Watermark = v.Watermark
 	w.engine.SetRates(plan)
+	if plan.IsStill() {
+		if err := w.Tasks.StoreStill(ctx, v, cover.Path(job)); err != nil {
+			return err
+		}
+	}
 	return w.Tasks.StorePlan(ctx, v.ID, plan)
 }
 
@@ -141,6 +150,9 @@ func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir 
 	defer parts.Close()
 	if len(parts.Chunks) == 0 {
 		return video.Failf(video.Corrupt, "No picture of this file could be decoded.")
+	}
+	if len(parts.Audio) == 0 && v.Plan.IsStill() {
+		return video.Failf(video.Corrupt, "The file is damaged: its sound could not be decoded.")
 	}
 	path := filepath.Join(dir, "rendition.mp4")
 	sum, err := join(ctx, path, parts, mp4.Timing{Length: v.Plan.Duration, Delay: v.Plan.DecodeDelay(), Last: v.Plan.FrameTime(t.Number)})

@@ -17,6 +17,16 @@ import (
 // newJob prepares the folders of a child process: one with the source alone, and an empty one for its
 // output. Without spans the whole source is fetched.
 func (w *Worker) newJob(ctx context.Context, t queue.Task, v video.Video, dir string, spans []video.Span) (ffmpeg.Job, error) {
+	job, err := w.prepareJob(ctx, t, v, dir)
+	if err != nil {
+		return job, err
+	}
+	job.Sparse, err = w.Files.FetchSourceSpans(ctx, v, spans, job.Source)
+	return job, err
+}
+
+// prepareJob is newJob without its source.
+func (w *Worker) prepareJob(ctx context.Context, t queue.Task, v video.Video, dir string) (ffmpeg.Job, error) {
 	job := ffmpeg.Job{Source: filepath.Join(dir, "in", "source"), OutDir: filepath.Join(dir, "out"), Yield: pipeline.Yield(v.Plan, t)}
 	job.Ran = func(r video.Execution) { w.record(ctx, t, r) }
 	for _, d := range []string{filepath.Dir(job.Source), job.OutDir} {
@@ -24,18 +34,28 @@ func (w *Worker) newJob(ctx context.Context, t queue.Task, v video.Video, dir st
 			return job, fmt.Errorf("make scratch folder: %w", err)
 		}
 	}
-	var err error
-	job.Sparse, err = w.Files.FetchSourceSpans(ctx, v, spans, job.Source)
-	return job, err
+	return job, nil
 }
 
-// newDrawing is newJob for what makes pictures, which need the watermark of the video, too.
+// newDrawing is newJob for what makes pictures, which need the watermark of the video, too. The source of a video whose
+// file has no picture is the still that was made for it.
 func (w *Worker) newDrawing(ctx context.Context, t queue.Task, v video.Video, dir string, spans []video.Span) (ffmpeg.Job, error) {
-	job, err := w.newJob(ctx, t, v, dir, spans)
+	job, err := w.prepareJob(ctx, t, v, dir)
+	switch {
+	case err != nil:
+	case v.Plan.IsStill():
+		err = w.Files.FetchStill(ctx, v, job.Source)
+	default:
+		job.Sparse, err = w.Files.FetchSourceSpans(ctx, v, spans, job.Source)
+	}
 	if err != nil {
 		return job, err
 	}
-	return job, w.Files.FetchWatermark(ctx, v, filepath.Join(job.OutDir, encode.WatermarkFile))
+	return job, w.fetchWatermark(ctx, v, job)
+}
+
+func (w *Worker) fetchWatermark(ctx context.Context, v video.Video, job ffmpeg.Job) error {
+	return w.Files.FetchWatermark(ctx, v, filepath.Join(job.OutDir, encode.WatermarkFile))
 }
 
 // withSource lets work read no more of the source than it needs. If that does not succeed on a sparse

@@ -14,6 +14,7 @@ const (
 	blurClip   = "blur.mp4"   // 1280x720, 1 s, 5 fps, silent, without any detail
 	softClip   = "soft.mp4"   // 640x360, 2 s, 25 fps, silent, out of focus
 	hdrClip    = "hdr.mp4"    // 320x180, 1 s, PQ in BT.2020, silent
+	songClip   = "song.mp3"   // 20 s, silent but for the seconds 5 and 15, with a cover of 300x240
 	tinyClip   = "tiny.mp4"   // 640x360, 2 s, 25 fps, with audio
 	middleClip = "middle.mp4" // 640x360, 8 s, 25 fps, with audio
 	chunksClip = "chunks.mp4" // 160x120, 36 s, 10 fps, with audio that is mostly silent: four chunks
@@ -47,6 +48,8 @@ var recipes = map[string]string{
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
 	hdrClip: "-f lavfi -i testsrc2=size=320x180:rate=25:duration=1 -vf format=yuv420p10le,setparams=range=tv:colorspace=bt2020nc:color_primaries=bt2020:color_trc=smpte2084 " +
 		"-c:v libx265 -preset ultrafast -tag:v hvc1 -x265-params log-level=error",
+	songClip: "-f lavfi -i aevalsrc='0.5*sin(2764*t)*eq(floor(mod(t,10)),5)':s=44100:d=20 -f lavfi -i color=red:size=300x240:rate=1:d=1 -map 0:a -map 1:v " +
+		"-frames:v 1 -c:v mjpeg -pix_fmt yuvj420p -disposition:v attached_pic -c:a libmp3lame -b:a 64k -id3v2_version 3",
 	tinyClip: "-f lavfi -i testsrc2=size=640x360:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 2 " +
 		"-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac",
 	middleClip: "-f lavfi -i testsrc2=size=640x360:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 8 " +

@@ -17,6 +17,7 @@ type newVideo struct {
 	Codecs         []string        `json:"codecs,omitempty"`
 	HDR            string          `json:"hdr,omitempty"`
 	Profile        string          `json:"profile,omitempty"`
+	AcceptAudio    bool            `json:"acceptAudio,omitempty"`
 	Tags           []string        `json:"tags,omitempty"`
 	ExpiresAt      string          `json:"expiresAt,omitempty"`
 	MaxDuration    float64         `json:"maxDurationSeconds,omitempty"`

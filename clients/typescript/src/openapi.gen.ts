@@ -1173,6 +1173,8 @@ export interface components {
             chapters: components["schemas"]["NewChapter"][];
         };
         NewFile: {
+            /** @description As for a new video. Absent or null: as for the file before. */
+            acceptAudio?: boolean | null;
             /** @description In which codecs to make the video. Absent: as for the file before. */
             codecs?: components["schemas"]["VideoCodec"][] | null;
             /** @description As for a new video. */
@@ -1260,6 +1262,8 @@ export interface components {
             expiresIn: number;
         };
         NewVideo: {
+            /** @description Accept a file with sound and no picture (mp3, m4a, flac, ogg, wav, …), too. Its cover, or else its waveform, is the picture of the video. Absent or null: the server's default, mostly false. */
+            acceptAudio?: boolean | null;
             /** @description With allowedOrigins: apps and native players, whose requests name no site, may play the video, too. */
             allowNoOrigin?: boolean;
             /**

@@ -53,6 +53,8 @@ export interface NewFile {
   thumbnailTimestampsSeconds?: number[];
   codecs?: ("h264" | "av1" | "hevc")[];
   upscale?: boolean;
+  /** A file with sound and no picture will do. */
+  acceptAudio?: boolean;
   maxDurationSeconds?: number;
   /** The part of the file to make; absent: all of it. */
   trim?: { startSeconds?: number; endSeconds?: number };
@@ -64,6 +66,8 @@ export type NewVideo = Schemas["NewVideo"] & {
   /** Spool fetches the file from here; there is nothing to upload then. */
   sourceUrl?: string;
   codecs?: ("h264" | "av1" | "hevc")[];
+  /** A file with sound and no picture (mp3, m4a, flac, …) will do: its cover or waveform is the picture. */
+  acceptAudio?: boolean;
   /** A longer video fails before anything is made of it. */
   maxDurationSeconds?: number;
   /** When the video is deleted, such as 2030-05-01T12:00:00Z. */

@@ -52,6 +52,7 @@ func videoFields(v *video.Video) []field {
 		{"watermark_id", watermarkID{&v.Watermark}},
 		{"hdr", optionalText[video.HDR]{&v.HDR}},
 		{"profile", optionalJSON{&v.Profile}},
+		{"accept_audio", &v.AcceptAudio},
 		{"metadata", optionalText[json.RawMessage]{&v.Metadata}},
 		{"thumbnails", jsonText{&v.Thumbnails}},
 		{"status", &v.Status},

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/video"
@@ -25,13 +26,13 @@ const fromZero = "setts=pts=PTS-STARTPTS:dts=DTS-STARTPTS"
 func chunkArgs(job ffmpeg.Job, p *video.Plan, n int, with codecEncoder, threads int) []string {
 	filters := graphFrom(sourceLabel(p), p, chunkFilters(p, n), toVideo, func(r video.Rendition) string { return thinFilter(p, r) })
 	output := "[v%d]"
-	if with.upload != "" {
+	if last := slices.DeleteFunc([]string{stillFrames(p, n), with.upload}, func(f string) bool { return f == "" }); len(last) > 0 {
 		output = "[d%d]" // in the memory of the device
 		for i := range p.Renditions {
-			filters += fmt.Sprintf(";[v%[1]d]%[2]s[d%[1]d]", i, with.upload)
+			filters += fmt.Sprintf(";[v%[1]d]%[2]s[d%[1]d]", i, strings.Join(last, ","))
 		}
 	}
-	args := slices.Concat(with.setup, ffmpeg.CommonArgs(job, p.Input, p.Chunks[n].Seek, threads), []string{"-filter_complex", filters})
+	args := slices.Concat(with.setup, ffmpeg.FrameArgs(job, p.Input, p.Chunks[n].Seek, threads), []string{"-filter_complex", filters})
 	scale := strconv.Itoa(p.Timescale)
 	for i, r := range p.Renditions {
 		args = append(args, "-map", fmt.Sprintf(output, i))

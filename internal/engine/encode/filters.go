@@ -156,7 +156,7 @@ func scaleFilter(p *video.Plan, to target) string {
 // mayChangeSize reports whether the frames of a source may change their shape midway: broadcasts do, and
 // what browsers record as WebM while somebody turns a phone. MP4 has one size, nearly always.
 func mayChangeSize(in video.Input) bool {
-	return !strings.HasPrefix(in.Container, "mov,") && in.CodedWidth > 0 && in.CodedHeight > 0
+	return in.Still == "" && !strings.HasPrefix(in.Container, "mov,") && in.CodedWidth > 0 && in.CodedHeight > 0
 }
 
 // perFrame has a filter look at each frame. Where only the shape of the pixels changes, as in a broadcast that
@@ -188,6 +188,9 @@ func fitChanged(in video.Input, r video.Rendition) string {
 // chunkFilters pass exactly the frames of chunk n and move the first frame of
 // the video to time zero.
 func chunkFilters(p *video.Plan, n int) []string {
+	if p.IsStill() {
+		return nil // see stillFrames
+	}
 	filters := append(clockFilters(p), dropRepeatedTimes)
 	if ffmpeg.HasTimestamps(p.Input) {
 		c := p.Chunks[n]

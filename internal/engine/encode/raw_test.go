@@ -29,7 +29,7 @@ func TestVideosWithoutAContainer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := probe.Admit(file[:probe.SniffSize]); err != nil {
+			if err := probe.Admit(file[:probe.SniffSize], false); err != nil {
 				t.Errorf("Admit = %v", err)
 			}
 			if err := os.Truncate(paths[i], int64(len(file))*9/10); err != nil {

@@ -203,7 +203,7 @@ func thumbnailArgs(job ffmpeg.Job, p *video.Plan, b plan.Batch, o stillOptions) 
 	still := *p
 	still.Deinterlace = false // done before frames are selected: it needs their neighbours
 	source := fmt.Sprintf("[0:%d]", p.Input.VideoStream)
-	args := append(ffmpeg.CommonArgs(job, p.Input, b.Seek, o.threads), "-filter_complex", graphFrom(source, &still, shotFilters(p, b), toJPEG, everyFrame))
+	args := append(ffmpeg.FrameArgs(job, p.Input, b.Seek, o.threads), "-filter_complex", graphFrom(source, &still, shotFilters(p, b), toJPEG, everyFrame))
 	for r := range p.Renditions {
 		args = append(args, "-map", fmt.Sprintf("[v%d]", r), "-frames:v", strconv.Itoa(len(b.Shots)), "-fps_mode", "passthrough",
 			"-c:v", "mjpeg", "-q:v", strconv.Itoa(o.quality), "-flags", "+bitexact") // without the encoder's name in it
@@ -216,6 +216,9 @@ func thumbnailArgs(job ffmpeg.Job, p *video.Plan, b plan.Batch, o stillOptions) 
 // shotFilters pass the shots of a batch: for each, the first frame that is not
 // shown before it.
 func shotFilters(p *video.Plan, b plan.Batch) []string {
+	if p.IsStill() {
+		return nil
+	}
 	filters := clockFilters(p)
 	shift, unit := int64(0), int64(1)
 	if !ffmpeg.HasTimestamps(p.Input) && b.Seek == video.NoSeek {

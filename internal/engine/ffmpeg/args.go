@@ -3,6 +3,7 @@ package ffmpeg
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,9 @@ func MaxThreads(encoders int) int {
 // playlist that poses as a video would make ffmpeg read other files.
 const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,dv,flv,live_flv,asf,ogg,mxf"
 
+// soundFormats are the demuxers of files with sound alone. They may run for a file that begins like one.
+const soundFormats = "mp3,aac,flac,wav,w64,aiff,caf,amr,ac3,eac3"
+
 // AllowedDecoders are the decoders that may run, for the codecs that people really
 // upload. Rare decoders are where the memory bugs are (MagicYUV, CVE-2026-8461).
 // Subtitle decoders are among them also because ffprobe fails on a file when it may
@@ -42,10 +46,15 @@ var AllowedDecoders = strings.Join([]string{
 
 // InputArgs are the options that make it safe to open an untrusted file; the
 // file itself follows them.
-func InputArgs() []string {
+func InputArgs() []string { return inputArgs(allowedFormats) }
+
+// SoundInputArgs are InputArgs for a file that begins as one with sound alone.
+func SoundInputArgs() []string { return inputArgs(allowedFormats + "," + soundFormats) }
+
+func inputArgs(formats string) []string {
 	return []string{
 		"-protocol_whitelist", "file",
-		"-format_whitelist", allowedFormats,
+		"-format_whitelist", formats,
 		"-codec_whitelist", AllowedDecoders,
 		"-max_pixels", strconv.Itoa(MaxPixels),
 		"-max_streams", "200",
@@ -59,6 +68,9 @@ var RenditionInput = []string{
 	"-protocol_whitelist", "file", "-format_whitelist", "mov,mp4,m4a,3gp,3g2,mj2",
 	"-codec_whitelist", "h264,hevc,av1,libdav1d,libaom-av1,aac", "-threads", "1",
 }
+
+// PictureInput are the options for opening a still: a PNG that we made from an untrusted source.
+var PictureInput = []string{"-protocol_whitelist", "file", "-format_whitelist", "png_pipe", "-codec_whitelist", "png", "-max_pixels", strconv.Itoa(MaxPixels), "-threads", "1", "-f", "png_pipe"}
 
 // SourceOptions are the options of InputArgs for opening a file, written for a filter
 // that opens it itself: key=value, with colons between them.
@@ -81,17 +93,33 @@ func RunArgs() []string {
 // land on the one before; trim in the filter graph drops frames that come too
 // early.
 func CommonArgs(job Job, in video.Input, seek int64, threads int) []string {
-	args := append(RunArgs(),
+	return append(graphArgs(), SourceArgs(job, in, seek, threads)...)
+}
+
+// graphArgs are the options of every run with a filter graph up to its first input.
+func graphArgs() []string {
+	return append(RunArgs(),
 		"-max_error_rate", "1", // we check what was decoded, not what was not
 		"-filter_complex_threads", "1",
 		"-copyts", // the plan is in the source's times, so they stay as they are
 	)
-	return append(args, SourceArgs(job, in, seek, threads)...)
+}
+
+// FrameArgs are CommonArgs of a run that makes pictures. Of a still, the job's source is the picture alone.
+func FrameArgs(job Job, in video.Input, seek int64, threads int) []string {
+	if in.Still == "" {
+		return CommonArgs(job, in, seek, threads)
+	}
+	return slices.Concat(graphArgs(), PictureInput, []string{"-i", FileURL(job.Source)})
 }
 
 // SourceArgs are the options of one more input that is the source, too.
 func SourceArgs(job Job, in video.Input, seek int64, threads int) []string {
-	args := append(InputArgs(), "-threads", strconv.Itoa(threads))
+	input := InputArgs()
+	if in.Still != "" {
+		input = inputArgs(in.Container) // it is known, and may be one of files with sound alone
+	}
+	args := append(input, "-threads", strconv.Itoa(threads))
 	if in.RawClock {
 		args = append(args, RawClock...)
 	}

@@ -7,6 +7,9 @@ import (
 // HasTimestamps reports whether the container says when each frame is shown. In
 // the others ffmpeg counts frames, and at which number it begins is not known.
 func HasTimestamps(in video.Input) bool {
+	if in.Still != "" {
+		return true // its frames are ours
+	}
 	switch in.Container {
 	case "avi", "h264", "hevc", "m4v", "mpegvideo":
 		return false

@@ -18,6 +18,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/spool-video/spool/internal/engine/cover"
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/video"
@@ -34,6 +35,7 @@ type Config struct {
 // Inspector probes files and plans their encodes. It is safe for concurrent use.
 type Inspector struct {
 	prober   *probe.Prober
+	covers   *cover.Maker
 	chunking Chunking
 	reading  Reading
 	sizes    SizeLimits
@@ -43,7 +45,7 @@ type Inspector struct {
 // NewInspector returns an inspector that probes files with prober.
 func NewInspector(prober *probe.Prober, cfg Config) *Inspector {
 	return &Inspector{
-		prober: prober, quality: cmp.Or(cfg.Quality, video.Balanced),
+		prober: prober, covers: cover.NewMaker(prober.Runner()), quality: cmp.Or(cfg.Quality, video.Balanced),
 		chunking: cmp.Or(cfg.Chunking, DefaultChunking), reading: cmp.Or(cfg.Reading, DefaultReading),
 		sizes: cmp.Or(cfg.Sizes, DefaultSizes),
 	}
@@ -56,11 +58,18 @@ func (i *Inspector) Inspect(ctx context.Context, job ffmpeg.Job, ask Request) (*
 	if err != nil {
 		return nil, fmt.Errorf("probe: %w", err)
 	}
+	if ask.AcceptAudio {
+		if err := i.addStill(ctx, job, found, ask.Trim); err != nil {
+			return nil, err
+		}
+	}
 	plan, err := Make(found, ask, i.chunking, i.sizes)
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	i.reading.recordSpans(plan, found, found.Timelines[plan.Input.VideoStream])
+	if !plan.IsStill() {
+		i.reading.recordSpans(plan, found, found.Timelines[plan.Input.VideoStream])
+	}
 	plan.Quality = i.quality
 	return plan, nil
 }
@@ -73,4 +82,6 @@ type Request struct {
 	Trim       *video.Trim    // nil: all of it
 	KeepHDR    bool           // codecs beside H.264 keep the range of the source
 	Profile    *video.Profile // nil: none
+	// AcceptAudio has a file with sound and no picture be made with a picture of its own, in cover.Path of the job.
+	AcceptAudio bool
 }

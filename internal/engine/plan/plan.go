@@ -34,6 +34,7 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 
 	p.Input = describe(found.Format, s, line, tb)
 	p.Input.Dolby, p.Input.X264, p.Input.RawClock, p.Input.EditStarts = found.Dolby, found.X264, found.RawClock, found.EditStarts
+	p.Input.Still = found.Still
 	p.Streams = found.AllStreams()
 	p.FirstPTS, p.Frames = line.First, len(line.Shown)
 	p.Deinterlace = interlaced(s)
@@ -47,7 +48,7 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 		return nil, err
 	}
 	if p.Duration > maxDuration {
-		return nil, video.Failf(video.TooLong, "The video is %.1f hours long; at most %.0f hours can be processed.", p.Duration.Hours(), maxDuration.Hours())
+		return nil, tooLong(p.Duration.Seconds())
 	}
 	if len(p.Jumps) == 0 { // chapters after a jump would begin at the wrong times
 		p.Chapters = chapters(found.Chapters, tb.Seconds(p.FirstPTS), p.Duration)
@@ -58,6 +59,9 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	p.Renditions = sizes.ladder(width, height, ask.Names, ask.Upscale)
 	applyProfile(p, ask.Profile, line)
 	head := headOf(p, cut, s, line, limit)
+	if found.Still != "" {
+		cut = cut.forStill()
+	}
 	p.Chunks = cut.forPixels(pixelRate(p)).chunks(line, tb, found.SeeksExactly(), head, limit)
 	if head != likeTheRest && len(p.Chunks) > 1 {
 		p.Early = divide(p, line, limit)
@@ -72,7 +76,14 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	p.Pictures = true
 	p.Samples = samples(p, line, found.SeeksExactly())
 	p.Warnings = append(p.Warnings, warnings(found, p, s)...)
+	if found.Still != "" {
+		showStill(p)
+	}
 	return p, nil
+}
+
+func tooLong(seconds float64) *video.Failure {
+	return video.Failf(video.TooLong, "The video is %.1f hours long; at most %.0f hours can be processed.", seconds/3600, maxDuration.Hours())
 }
 
 // describe collects what the encodes need to know about the source.

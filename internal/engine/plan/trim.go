@@ -63,7 +63,7 @@ func trimAudio(p *video.Plan, found *probe.Result, s probe.Stream, line *probe.T
 	}
 	p.Audio.Early = 0
 	fitAudio(found, p, track)
-	if line.BeginsLate() && !line.Untimed && found.SeeksExactly() {
+	if line.BeginsLate() && !line.Untimed && found.SeeksExactly() && found.Still == "" {
 		if seek := line.SeekTo(line.First-int64(p.Input.TimeBase.Ticks(audioLead.Seconds())), 0); seek != video.NoSeek {
 			p.Audio.Seek = &seek
 		}

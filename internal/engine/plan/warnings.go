@@ -41,8 +41,8 @@ func truncatedAfter(f *probe.Result, stream probe.Stream) (seconds float64, ok b
 	switch f.Format.Name {
 	case "avi": // ffmpeg trusts the file's size more than its header
 		ok = line.Packets < stream.Frames-stream.Frames/50-1
-	case "mpegts", "mpeg", "ogg", "h264", "hevc", "dv", "mpegvideo":
-		ok = f.CutOff // their duration is measured, not announced
+	case "mpegts", "mpeg", "ogg", "h264", "hevc", "dv", "mpegvideo", "mp3", "aac", "ac3", "eac3", "amr":
+		ok = f.CutOff // their duration is measured or estimated, not announced
 	default:
 		ok = f.CutOff || f.EndsEarly()
 	}

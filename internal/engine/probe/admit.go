@@ -8,9 +8,10 @@ import (
 )
 
 // Admit looks at the first SniffSize bytes of a file. If no video begins like this,
-// it returns a *video.Failure that says what they look like.
-func Admit(head []byte) error {
-	if Sniff(head) != "" {
+// it returns a *video.Failure that says what they look like. sound says that a file
+// with sound alone will do.
+func Admit(head []byte, sound bool) error {
+	if Sniff(head) != "" || sound && SniffSound(head) != "" {
 		return nil
 	}
 	kind, _, _ := strings.Cut(http.DetectContentType(head), ";")

@@ -25,7 +25,7 @@ func TestAdmit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			err := Admit([]byte(tt.head))
+			err := Admit([]byte(tt.head), false)
 			if tt.want == "" {
 				if err != nil {
 					t.Errorf("Admit = %v; want nil", err)

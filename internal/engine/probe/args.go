@@ -18,9 +18,14 @@ func probePolicy(job ffmpeg.Job, wall time.Duration) sandbox.Policy {
 
 // probeArgs asks for streams and packets. Decoders named in tolerate may be
 // opened besides the allowed ones, because ffprobe rejects a file in which it
-// cannot open all of them; but they never decode anything.
-func probeArgs(source string, tolerate []string) []string {
-	args := append([]string{"-v", "error", "-hide_banner", "-max_alloc", "268435456"}, ffmpeg.InputArgs()...)
+// cannot open all of them; but they never decode anything. sound says that the demuxers of
+// files with sound alone may open the file.
+func probeArgs(source string, tolerate []string, sound bool) []string {
+	input := ffmpeg.InputArgs()
+	if sound {
+		input = ffmpeg.SoundInputArgs()
+	}
+	args := append([]string{"-v", "error", "-hide_banner", "-max_alloc", "268435456"}, input...)
 	if len(tolerate) > 0 {
 		for _, kind := range []string{"v", "a", "s"} {
 			args = append(args, "-codec_whitelist:"+kind, ffmpeg.AllowedDecoders+","+strings.Join(tolerate, ","))

@@ -45,6 +45,9 @@ func New(run *ffmpeg.Runner, cfg Config) *Prober {
 	return &Prober{run: run, cfg: Config{MinSize: cmp.Or(cfg.MinSize, 64<<20), Grain: cmp.Or(cfg.Grain, 256<<10)}}
 }
 
+// Runner returns what runs ffprobe for it.
+func (p *Prober) Runner() *ffmpeg.Runner { return p.run }
+
 // maxProbes is how often a file is probed: each run but the last may name
 // decoders that are not allowed.
 const maxProbes = 4
@@ -66,12 +69,16 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 	limit := 30*time.Second + time.Duration(size>>24)*time.Second
 	ctx, cancel := context.WithTimeoutCause(ctx, maxProbes*limit, ffmpeg.ErrTimeLimit)
 	defer cancel()
+	sound, err := beginsAsSound(job.Source)
+	if err != nil {
+		return nil, err
+	}
 
 	var refused []string
 	for range maxProbes {
-		found := p.newResult(refused, mostPackets(size))
+		found := p.newResult(refused, mostPackets(size, sound))
 		var stderr string
-		stderr, err = p.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused), found.Read)
+		stderr, err = p.run.Probe(ctx, job, probePolicy(job, limit), probeArgs(job.Source, refused, sound), found.Read)
 		if err == nil && found.misreadOverflow() {
 			found, err = p.probeRawClock(ctx, job, found, limit)
 		}
@@ -102,7 +109,7 @@ func (p *Prober) complete(ctx context.Context, job ffmpeg.Job, found *Result, si
 // returns what was found before.
 func (p *Prober) probeAgain(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration, options []string) (*Result, error) {
 	again := p.newResult(found.refused, found.maxPackets)
-	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), slices.Concat(options, probeArgs(job.Source, found.refused)), again.Read)
+	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), slices.Concat(options, probeArgs(job.Source, found.refused, false)), again.Read)
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 		return nil, fmt.Errorf("probe with %s: %w", strings.Join(options, " "), ours)
 	}

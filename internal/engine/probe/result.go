@@ -23,8 +23,9 @@ const (
 	// A file may have so many packets, and one more for each so many bytes. Only pictures without any motion and
 	// silence have smaller ones, which is allowed for more than an hour. An index can list millions of packets that
 	// take no space, and reading them takes minutes.
-	freePackets    = 250_000
-	bytesPerPacket = 64
+	freePackets         = 250_000
+	bytesPerPacket      = 64
+	bytesPerSoundPacket = 12
 )
 
 // dispositions are what a file may say of the purpose of a stream, as far as it
@@ -37,7 +38,7 @@ var dispositions = []string{
 var entries = []string{
 	"packet=codec_type,stream_index,pts,dts,duration,size,pos,flags", "packet_side_data=side_data_type",
 	"stream=index,codec_type,codec_name,codec_tag_string,width,height,pix_fmt,sample_aspect_ratio,field_order," +
-		"color_range,color_space,color_transfer,color_primaries,avg_frame_rate,time_base,bit_rate,channels,nb_frames",
+		"color_range,color_space,color_transfer,color_primaries,avg_frame_rate,time_base,start_pts,bit_rate,channels,nb_frames",
 	"stream_disposition=" + strings.Join(dispositions, ","),
 	"stream_tags=language,title",
 	"stream_side_data=side_data_type,rotation,dv_profile,dv_bl_signal_compatibility_id",
@@ -45,8 +46,15 @@ var entries = []string{
 	"format=format_name,start_time,duration",
 }
 
-// mostPackets returns how many packets a file of a size may list.
-func mostPackets(size int64) int { return freePackets + int(size/bytesPerPacket) }
+// mostPackets returns how many packets a file of a size may list. Files with sound alone have small ones: 12 hours of
+// speech are two million packets of 20 bytes.
+func mostPackets(size int64, sound bool) int {
+	per := int64(bytesPerPacket)
+	if sound {
+		per = bytesPerSoundPacket
+	}
+	return freePackets + int(size/per)
+}
 
 // Result is what ffprobe told about a file.
 type Result struct {
@@ -65,6 +73,8 @@ type Result struct {
 	RawClock   bool              // times are as in the file: see video.Input
 	EditStarts bool              // the lengths of the edit list were ignored: see video.Input
 	X264       int               // version of x264 that made the video, where decoding depends on it; see readX264
+	Still      video.Still       // what Show has added
+	still      Stream
 
 	grain   int64        // resolution of the packets' positions
 	opening []video.Span // where the first packets of all streams are, in the order of reading
@@ -103,6 +113,7 @@ type Stream struct {
 	ColorPrimary  string     `json:"color_primaries"`
 	AverageRate   string     `json:"avg_frame_rate"`
 	TimeBase      string     `json:"time_base"`
+	Start         *int64     `json:"start_pts"` // when it begins to be shown or heard, as far as that is known
 	Bitrate       int64      `json:"bit_rate,string"`
 	Channels      int        `json:"channels"`
 	Frames        int        `json:"nb_frames,string"` // as the container announces them

@@ -153,3 +153,41 @@ func FuzzSniff(f *testing.F) {
 		}
 	})
 }
+
+// mp3Frames builds frames of 417 bytes: 128 kbit/s at 44.1 kHz.
+func mp3Frames(n int) string {
+	return strings.Repeat("\xff\xfb\x90\x00"+strings.Repeat("\x00", 413), n)
+}
+
+func TestSniffSound(t *testing.T) {
+	t.Parallel()
+	adts := strings.Repeat("\xff\xf1\x50\x80\x03\xff\xfc"+strings.Repeat("\x00", 24), 5) // 31 bytes each
+	for _, tt := range []struct{ name, head, want string }{
+		{"MP3 behind a tag", "ID3\x04\x00\x00\x00\x0f\x7f\x76TIT2", "mp3"},
+		{"MP3 without one", mp3Frames(4), "mp3"},
+		{"one whole frame", mp3Frames(1), "mp3"},
+		{"AAC", adts, "aac"},
+		{"AC-3", strings.Repeat("\x0b\x77\x00\x00\x1c\x40\x00"+strings.Repeat("\x01", 761), 4), "ac3"},
+		{"FLAC", "fLaC\x00\x00\x00\x22", "flac"},
+		{"WAV", "RIFF\x00\x10\x00\x00WAVEfmt ", "wav"},
+		{"a large WAV", "RF64\xff\xff\xff\xffWAVEds64", "wav"},
+		{"AIFF", "FORM\x00\x00\x10\x00AIFFCOMM", "aiff"},
+		{"Opus", oggPage("OpusHead\x01\x02"), "ogg"},
+		{"M4A", "\x00\x00\x00\x18ftypM4A \x00\x00\x00\x00", "mp4"},
+		{"AMR", "#!AMR\n\x3c", "amr"},
+		{"text about a tag", "ID3 tags are read by most players.", ""},
+		{"one false frame", "\xff\xfb\x90\x00" + strings.Repeat("x", 4000), ""},
+		{"a picture in RIFF", "RIFF\x00\x10\x00\x00WEBPVP8 ", ""},
+		{"a photo", "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1", ""},
+		{"a page", "<!DOCTYPE html>", ""},
+		{"nothing", "", ""},
+	} {
+		if got := SniffSound([]byte(tt.head)); got != tt.want {
+			t.Errorf("%s: %q; want %q", tt.name, got, tt.want)
+		}
+		refused := Admit([]byte(tt.head), true) != nil
+		if refused != (tt.want == "") {
+			t.Errorf("%s: refused %t where sound is accepted", tt.name, refused)
+		}
+	}
+}

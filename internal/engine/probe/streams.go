@@ -13,6 +13,9 @@ import (
 // Video chooses the stream that is the video, and returns a *video.Failure for
 // one that can never be decoded.
 func (f *Result) Video() (Stream, error) {
+	if f.Still != "" {
+		return f.still, nil
+	}
 	streams := f.videoStreams()
 	if len(streams) == 0 {
 		return Stream{}, f.noVideo()
@@ -165,6 +168,9 @@ func (f *Result) AudioFailure(s Stream) video.FailureCode {
 // SeeksExactly reports whether seeking to a keyframe lands exactly there: the
 // container has an index, and a single video stream that the index can be about.
 func (f *Result) SeeksExactly() bool {
+	if f.Still != "" {
+		return true // no frame is sought: they are all the same
+	}
 	if !f.isMP4() && !strings.HasPrefix(f.Format.Name, "matroska,") {
 		return false
 	}

@@ -28,6 +28,9 @@ func needOf(v video.Video, inWork bool) need {
 	if !v.CompletedAt.IsZero() { // else its bytes have to be sent again
 		n.Source = v.Source.Key
 	}
+	if v.AcceptAudio && n.Source != "" {
+		n.Folders = append(n.Folders, objects.Still(v.Folder()))
+	}
 	if inWork || v.Status == video.Processing {
 		n.Folders = append(n.Folders, objects.Work.Prefix(v.Folder()))
 	}

@@ -37,6 +37,8 @@ type Config struct {
 	Upscale bool   // small sources are scaled up unless a client says otherwise
 	Codecs  Codecs
 	HDR     video.HDR // of brighter sources, unless a client says otherwise
+	// AcceptAudio: files with sound and no picture become videos, unless a client says otherwise.
+	AcceptAudio bool
 	// Resolutions are made of an import whose client names none.
 	Resolutions []video.Name
 	Profiles    []video.Profile // that clients may choose

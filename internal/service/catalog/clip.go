@@ -42,6 +42,7 @@ func (c *Catalog) createClip(ctx context.Context, by auth.Actor, d video.Draft, 
 		return Upload{}, err
 	}
 	v.UploadExpiresAt = v.CreatedAt.Add(uploads.CompletionLimit)
+	v.AcceptAudio = v.AcceptAudio || from.AcceptAudio
 	v.Trim = &video.Trim{Start: original.Offset + d.Clip.Start, End: original.Offset + d.Clip.End}
 	if v.Watermark, err = c.clipMark(ctx, d, from, original); err != nil {
 		return Upload{}, err

@@ -101,7 +101,10 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, profile *video.Profile,
 	// what is stored.
 	now := c.now().UTC().Truncate(time.Millisecond)
 	v := d.Video()
-	v.ID, v.Tenant, v.KeyID, v.ContentType = video.ID(newID()), by.Tenant, by.KeyID, contentType(d.Filename)
+	if d.AcceptAudio == nil {
+		v.AcceptAudio = c.config.AcceptAudio
+	}
+	v.ID, v.Tenant, v.KeyID, v.ContentType = video.ID(newID()), by.Tenant, by.KeyID, contentType(d.Filename, v.AcceptAudio)
 	v.Status, v.CreatedAt, v.UploadExpiresAt = video.PendingUpload, now, now.Add(ttl)
 	if v.Imported {
 		v.UploadExpiresAt = imports.Forever
@@ -154,10 +157,21 @@ var contentTypes = map[string]string{
 	".mxf": "application/mxf", ".dv": "video/x-dv", ".h264": "video/h264",
 }
 
-// contentType returns what an upload must be sent as. An unknown extension is no error: the content
-// of the file decides, when the upload is completed.
-func contentType(filename string) string {
-	if t, ok := contentTypes[strings.ToLower(path.Ext(filename))]; ok {
+// soundTypes are the types of files with sound alone, for videos that may have one.
+var soundTypes = map[string]string{
+	".mp3": "audio/mpeg", ".m4a": "audio/mp4", ".m4b": "audio/mp4", ".aac": "audio/aac", ".flac": "audio/flac", ".wav": "audio/wav",
+	".ogg": "audio/ogg", ".oga": "audio/ogg", ".opus": "audio/ogg", ".weba": "audio/webm", ".mka": "audio/x-matroska", ".wma": "audio/x-ms-wma",
+	".aif": "audio/aiff", ".aiff": "audio/aiff", ".amr": "audio/amr", ".caf": "audio/x-caf", ".ac3": "audio/ac3", ".eac3": "audio/eac3",
+}
+
+// contentType returns what an upload must be sent as. sound says that it may be a file with sound alone. An unknown
+// extension is no error: the content of the file decides, when the upload is completed.
+func contentType(filename string, sound bool) string {
+	extension := strings.ToLower(path.Ext(filename))
+	if t, ok := soundTypes[extension]; ok && sound {
+		return t
+	}
+	if t, ok := contentTypes[extension]; ok {
 		return t
 	}
 	return "application/octet-stream"

@@ -38,4 +38,9 @@ func TestContentTypeFollowsTheExtension(t *testing.T) {
 			t.Errorf("%s: %s; want %s", name, got, want)
 		}
 	}
+	for name, want := range map[string]string{"a.mp3": "audio/mpeg", "B.FLAC": "audio/flac", "c.ogg": "audio/ogg", "d.mp4": "video/mp4", "e.xyz": "application/octet-stream"} {
+		if got := b.Create(video.Draft{Filename: name, AcceptAudio: new(true)}).Video.ContentType; got != want {
+			t.Errorf("%s, where sound is accepted: %s; want %s", name, got, want)
+		}
+	}
 }

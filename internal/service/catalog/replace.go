@@ -48,6 +48,9 @@ func asBefore(d video.Draft, v video.Video) video.Draft {
 	if d.Upscale == nil {
 		d.Upscale = &v.Upscale
 	}
+	if d.AcceptAudio == nil {
+		d.AcceptAudio = &v.AcceptAudio
+	}
 	if d.Codecs == nil {
 		d.Codecs = append([]video.Codec{video.H264}, v.Codecs...)
 	}

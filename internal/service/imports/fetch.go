@@ -188,7 +188,7 @@ func (f *fetch) receive(ctx context.Context, cancel context.CancelCauseFunc, par
 	}
 	in := &body{ctx: ctx, cancel: cancel, src: res.Body, left: left, check: f.resumable.CheckSize, timing: f.config.Timing, count: &f.had}
 	if part.Stored() == 0 {
-		in.head = &head{admit: probe.Admit}
+		in.head = &head{admit: func(head []byte) error { return probe.Admit(head, f.resumable.Sound) }}
 	}
 	storing, done := afterGrace(ctx)
 	defer done()

@@ -64,7 +64,7 @@ func newCleanerRig(t *testing.T) *cleanerRig {
 	clock, log := func() time.Time { return r.now }, slog.New(slog.DiscardHandler)
 	r.uploads = uploads.New(uploads.Config{MaxBytes: 1 << 20}, uploads.Parts{
 		Store: r.store, Blobs: blobs, Passes: pipeline.NewPasses(pipeline.Config{}, r.store, tasks, blobs, clock, log, r.finish),
-		Admit: func([]byte) error { return nil }, Now: clock, Log: log, Uploaded: func(int64) {}, Finished: r.finish, Hook: r.reach,
+		Admit: func([]byte, bool) error { return nil }, Now: clock, Log: log, Uploaded: func(int64) {}, Finished: r.finish, Hook: r.reach,
 	})
 	r.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: abandonedAfter}, r.store, tasks, blobs, r.uploads,
 		janitor.NewMarker(r.store, blobs), clock, r.finish, nil)

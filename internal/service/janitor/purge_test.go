@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -45,6 +46,28 @@ func TestAPurgeKeepsTheVerifiedSourceAlone(t *testing.T) {
 	source := b.Video(v.ID).Source.Key
 	if keys := b.Objects(); !slices.Equal(keys, []string{source}) {
 		t.Errorf("objects %v; want the source %s alone", keys, source)
+	}
+}
+
+// Later tasks, such as a variant that is tried again, read the picture instead of the source.
+func TestThePictureOfASoundFileIsKeptAsLongAsTheSource(t *testing.T) {
+	t.Parallel()
+	for _, keep := range []bool{true, false} {
+		b := servicetest.New(t, func(c *servicetest.Config) { c.KeepSource = keep })
+		v := b.Processing(video.Draft{IsPublic: true})
+		still := objects.Still(v.Folder())
+		if _, err := b.Blobs.Put(t.Context(), still, strings.NewReader("a picture")); err != nil {
+			t.Fatal(err)
+		}
+		b.Must(b.Purge(t.Context(), v.ID))
+		if !slices.Contains(b.Objects(), still) {
+			t.Error("the picture is gone while the video is processed")
+		}
+		b.Must(b.GiveUpVideo(t.Context(), v.ID, video.Failf(video.Corrupt, "Broken.")))
+		b.Must(b.Purge(t.Context(), v.ID))
+		if kept := slices.Contains(b.Objects(), still); kept != keep {
+			t.Errorf("keep_source is %t, and the picture is kept: %t", keep, kept)
+		}
 	}
 }
 

@@ -104,7 +104,7 @@ func (r rules) isNeeded(o owner, key string) bool {
 	case objects.Sources:
 		// While the upload is open, a copy may belong to a completion that is running.
 		return open || v.CompletedAt.IsZero() && r.isRecent(key) ||
-			key == v.Source.Key && (working || o.needs.Source || r.config.KeepSource || waitsForQuota(v))
+			(key == v.Source.Key || key == objects.Still(in)) && (working || o.needs.Source || r.config.KeepSource || waitsForQuota(v))
 	case objects.Work:
 		return working || o.needs.Staged && objects.IsStagedFile(key) || o.needs.Variants && objects.IsVariantWork(key)
 	}

@@ -8,6 +8,7 @@
 //	upload/{folder}/file.info       the record of a resumable upload
 //	upload/{folder}/file.part       its bytes that do not fill a part of the final object yet
 //	source/{folder}/{random}        the verified file; never written again
+//	source/{folder}/still.png       the picture that was made for it, if it has none
 //	work/{folder}/…                 chunk files and staged results of a pass
 //	public/{folder}/720p.mp4        what is played, of public videos
 //	private/{folder}/720p.mp4       and of private ones
@@ -71,6 +72,9 @@ func UploadKeys(id video.ID) []string {
 
 // Source is the key of a verified file. unique tells it from other copies.
 func Source(id video.ID, unique string) string { return Sources.Prefix(video.Folder(id)) + unique }
+
+// Still is the key of the picture of a video whose file has none. It is made of the verified file, and kept as long.
+func Still(in video.Folder) string { return Sources.Prefix(in) + "still.png" }
 
 // NewSource is the key of a new copy of a video's file. It contains the time at which the copy begins,
 // by the clock of the caller (a UUID of version 7).

@@ -23,6 +23,7 @@ func TestKeysStayAsTheyAre(t *testing.T) {
 		objects.Chunk(in, "", 3, 1, "0af"):        "work/" + string(id) + "/chunk-3-1-0af.mp4",
 		objects.Chunk(in, video.AV1, 3, 1, "0af"): "work/" + string(id) + "/av1-chunk-3-1-0af.mp4",
 		objects.Audio(in, 2, "0af"):               "work/" + string(id) + "/audio-2-0af.mp4",
+		objects.Still(in):                         "source/" + string(id) + "/still.png",
 		objects.StagedRendition(in, "", 2):        "work/" + string(id) + "/film-2.mp4",
 		objects.StagedThumbnail(in, 2, 0, ""):     "work/" + string(id) + "/thumbnail-2-0.jpg",
 		objects.StagedThumbnail(in, 2, 0, "webp"): "work/" + string(id) + "/file-thumbnail-2-0.webp",

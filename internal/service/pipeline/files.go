@@ -69,6 +69,14 @@ func (f *Files) FetchSourceSpans(ctx context.Context, v video.Video, spans []vid
 	return sparse, checkSize(v, info.Size)
 }
 
+// FetchStill makes the picture of a video whose file has none available as the local file path.
+func (f *Files) FetchStill(ctx context.Context, v video.Video, path string) error {
+	if err := f.blobs.Fetch(ctx, objects.Still(v.Folder()), "", path); err != nil {
+		return sourceError(v, err)
+	}
+	return nil
+}
+
 // FetchWatermark writes the picture of a video's watermark to path. Without a watermark there is nothing to do.
 func (f *Files) FetchWatermark(ctx context.Context, v video.Video, path string) error {
 	if v.Watermark == nil {

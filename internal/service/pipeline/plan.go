@@ -2,12 +2,14 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/service/chapters"
+	"github.com/spool-video/spool/internal/service/objects"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -53,6 +55,15 @@ func (t *Tasks) StorePlan(ctx context.Context, id video.ID, p *video.Plan) error
 		}
 		return t.passes.queue.Enqueue(ctx, tx, tasks...)
 	})
+}
+
+// StoreStill stores the picture of a video whose file has none, for the tasks of the plan that follows. An inspection that
+// runs twice writes the same picture.
+func (t *Tasks) StoreStill(ctx context.Context, v video.Video, path string) error {
+	if _, err := t.blobs.PutFile(ctx, objects.Still(v.Folder()), path); err != nil {
+		return fmt.Errorf("store the picture: %w", err)
+	}
+	return nil
 }
 
 // countLength counts the length of a video, or returns a *video.Failure if its tenant had used up the minutes

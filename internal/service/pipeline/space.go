@@ -36,6 +36,9 @@ func wholeSource(v video.Video, _ int) int64 { return v.Source.Size }
 
 // chunkSource is what encoding a chunk reads: a part, where the plan knows which one it needs.
 func chunkSource(v video.Video, n int) int64 {
+	if v.Plan.IsStill() {
+		return stillSize
+	}
 	if len(v.Plan.Head) == 0 || len(v.Plan.Chunks[n].Spans) == 0 {
 		return v.Source.Size
 	}
@@ -51,6 +54,8 @@ const (
 	bitsPerPixel = 0.15
 	// thumbnailSize is the size of a large thumbnail.
 	thumbnailSize = 256 << 10
+	// stillSize is the size of a large still.
+	stillSize = 16 << 20
 	// captionsSize is the size of the captions of a long film.
 	captionsSize = 256 << 10
 	// picturesSize is the size of the storyboard and the preview of a long film.

@@ -109,8 +109,7 @@ var errTooSlow = &video.Error{Kind: video.Unavailable, Code: "storage_unavailabl
 // video to processing. A file that does not pass is a *video.Failure. It reports false when another
 // call accepted a file before. finish is part of the transaction, unless it is nil.
 func (s *Service) accept(ctx context.Context, v video.Video, finish func(context.Context, *store.Tx) error) (bool, error) {
-	id := v.ID
-	info, err := s.verify(ctx, id)
+	info, err := s.verify(ctx, v)
 	if err != nil {
 		return false, err
 	}
@@ -183,8 +182,10 @@ const (
 	headSize = 8 << 10
 )
 
-// verify checks that the uploaded file is there, is not too large, and begins like a video.
-func (s *Service) verify(ctx context.Context, id video.ID) (blob.Info, error) {
+// verify checks that the uploaded file of a video is there, is not too large, and begins like a video, or like sound if that
+// will do.
+func (s *Service) verify(ctx context.Context, v video.Video) (blob.Info, error) {
+	id := v.ID
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
 	o, err := s.blobs.Open(ctx, objects.Upload(id))
@@ -209,7 +210,7 @@ func (s *Service) verify(ctx context.Context, id video.ID) (blob.Info, error) {
 	if _, err := o.ReadAt(head, 0); err != nil && err != io.EOF {
 		return blob.Info{}, err
 	}
-	return info, s.admit(head)
+	return info, s.admit(head, v.AcceptAudio)
 }
 
 // missing says why there is no file: none was sent, or a resumable upload is not finished.

@@ -20,6 +20,7 @@ type Resumable struct {
 	Key     string    // of the object that the upload becomes
 	Expires time.Time // when the permission ends
 	Limit   int64     // the largest file
+	Sound   bool      // a file with sound and no picture will do
 
 	waits time.Time // until when the video waits for it
 	end   time.Time // when it is given up, however much still comes; zero: never
@@ -107,7 +108,7 @@ func (s *Service) OpenFetched(ctx context.Context, id video.ID) (Resumable, erro
 		return Resumable{}, err
 	}
 	return Resumable{
-		Video: id, Key: objects.Upload(id), Expires: v.UploadExpiresAt, Limit: s.config.MaxResumableBytes,
+		Video: id, Key: objects.Upload(id), Expires: v.UploadExpiresAt, Limit: s.config.MaxResumableBytes, Sound: v.AcceptAudio,
 		waits: v.UploadExpiresAt, usage: usage, enter: func() (func(), error) { return func() {}, nil },
 	}, nil
 }

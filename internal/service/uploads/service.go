@@ -36,7 +36,7 @@ type Parts struct {
 	Leases   *Leases
 	Keys     *auth.SigningKeys
 	Passes   *pipeline.Passes
-	Admit    func(head []byte) error // returns a *video.Failure for a file that begins like no video
+	Admit    func(head []byte, sound bool) error // returns a *video.Failure for a file that begins like no video; sound: nor like sound alone
 	Now      func() time.Time
 	Log      *slog.Logger
 	Uploaded func(bytes int64)                  // called for each file that arrived
@@ -54,7 +54,7 @@ type Service struct {
 	slots    *slots
 	keys     *auth.SigningKeys
 	passes   *pipeline.Passes
-	admit    func(head []byte) error
+	admit    func(head []byte, sound bool) error
 	now      func() time.Time
 	log      *slog.Logger
 	uploaded func(bytes int64)

@@ -41,6 +41,7 @@ type newFile struct {
 	Codecs                     []video.Codec    `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1,hevc" doc:"In which codecs to make the video. Absent: as for the file before."`
 	HDR                        video.HDR        `json:"hdr,omitempty" enum:"sdr,keep" doc:"As for a new video. Absent: as for the file before."`
 	Profile                    *string          `json:"profile,omitempty" maxLength:"64" nullable:"true" doc:"As for a new video. Empty: none. Absent or null: as for the file before."`
+	AcceptAudio                *bool            `json:"acceptAudio,omitempty" nullable:"true" doc:"As for a new video. Absent or null: as for the file before."`
 	MaxDurationSeconds         *float64         `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"As for a new video. Absent or null: as for the file before."`
 }
 
@@ -50,7 +51,7 @@ func (n *newFile) draft() video.Draft {
 	return video.Draft{
 		Filename: n.Filename, Resolutions: convertAll[video.Name](n.Resolutions), Thumbnails: n.ThumbnailTimestampsSeconds,
 		Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
-		Trim: n.Trim.trim(), HDR: n.HDR, Profile: n.Profile, MaxSeconds: n.MaxDurationSeconds,
+		Trim: n.Trim.trim(), HDR: n.HDR, Profile: n.Profile, AcceptAudio: n.AcceptAudio, MaxSeconds: n.MaxDurationSeconds,
 	}
 }
 

@@ -85,6 +85,7 @@ type newVideo struct {
 	Codecs                     []video.Codec    `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1,hevc" doc:"In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone."`
 	HDR                        video.HDR        `json:"hdr,omitempty" enum:"sdr,keep" doc:"What becomes of a source in HDR (PQ or HLG). keep: av1 and hevc keep its brightness and its colours, with 10 bits, for screens that can show them; codecs must name one of them. sdr: they are made for ordinary screens, as H.264 always is. Absent: the server's default, mostly sdr."`
 	Profile                    *string          `json:"profile,omitempty" maxLength:"64" nullable:"true" doc:"The name of a ladder that the operator has prepared: bitrates, frame rates and sizes. getKey lists the names. Absent, null or empty: none." example:"course"`
+	AcceptAudio                *bool            `json:"acceptAudio,omitempty" nullable:"true" doc:"Accept a file with sound and no picture (mp3, m4a, flac, ogg, wav, …), too. Its cover, or else its waveform, is the picture of the video. Absent or null: the server's default, mostly false."`
 	MaxDurationSeconds         *float64         `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes."`
 	AllowedOrigins             []string         `json:"allowedOrigins,omitempty" maxItems:"50" nullable:"true" doc:"The sites on which the video may be played: hosts such as example.com, *.example.com, https://app.example.com:8443. Absent or null: everywhere. Empty: only in the pages of this server." example:"[\"example.com\"]"`
 	AllowNoOrigin              bool             `json:"allowNoOrigin,omitempty" doc:"With allowedOrigins: apps and native players, whose requests name no site, may play the video, too."`
@@ -96,7 +97,7 @@ func (n *newVideo) draft() video.Draft {
 		Watermark: n.Watermark.choice(),
 		Filename:  n.Filename, Title: n.Title, Resolutions: convertAll[video.Name](n.Resolutions), IsPublic: n.IsPublic, Thumbnails: n.ThumbnailTimestampsSeconds,
 		Metadata: json.RawMessage(n.CustomMetadata), Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
-		Tags: n.Tags, ExpiresAt: (*time.Time)(n.ExpiresAt), MaxSeconds: n.MaxDurationSeconds, HDR: n.HDR, Profile: n.Profile,
+		Tags: n.Tags, ExpiresAt: (*time.Time)(n.ExpiresAt), MaxSeconds: n.MaxDurationSeconds, HDR: n.HDR, Profile: n.Profile, AcceptAudio: n.AcceptAudio,
 		Trim: n.Trim.trim(), Clip: n.Clip.clip(),
 		AllowedOrigins: n.AllowedOrigins, AllowNoOrigin: n.AllowNoOrigin,
 	}

@@ -10,12 +10,14 @@ const kinds = [
   ["a picture", /^(\xff\xd8\xff|\x89PNG|GIF8|BM.{4}\0\0\0\0|II\*\0|MM\0\*|RIFF.{4}WEBP|.{4}ftyp(heic|heix|heim|heis|mif1|msf1|avif|avis|crx ))/s],
   ["a PDF document", /^%PDF/],
   ["an archive or a document", /^(PK\x03\x04|\x1f\x8b|Rar!|7z\xbc\xaf|\xd0\xcf\x11\xe0)/],
-  ["music, or sound only", /^(ID3|fLaC|RIFF.{4}WAVE|.{4}ftyp(M4A |M4B |M4P |F4A |F4B ))/s],
 ];
 
+// sound is how files with sound alone begin, as far as that is certain.
+const sound = /^(ID3|fLaC|RIFF.{4}WAVE|FORM.{4}AIF[FC]|#!AMR|caff|.{4}ftyp(M4A |M4B |M4P |F4A |F4B ))/s;
+
 // refusal says why a file is not uploaded, in words that continue its name; "": it may be a video. largest is how
-// many bytes the server accepts; 0: it does not say.
-export async function refusal(file, largest) {
+// many bytes the server accepts; 0: it does not say. mayBeSound says that a file with sound alone will do.
+export async function refusal(file, largest, mayBeSound) {
   if (file.size === 0) return "is empty";
   if (largest > 0 && file.size > largest) return `has ${bytes(file.size)}, and this server accepts files of up to ${bytes(largest)}`;
   let head;
@@ -25,6 +27,7 @@ export async function refusal(file, largest) {
     return "cannot be read; is it a folder?";
   }
   const text = String.fromCharCode(...head);
+  if (sound.test(text)) return mayBeSound ? "" : "is music, or sound only, not a video; “Sound files, too” among the options makes one of it";
   const found = kinds.find(([, begins]) => begins.test(text))?.[0] ?? (isText(head) ? "text" : "");
   return found && `is ${found}, not a video`;
 }

@@ -22,7 +22,7 @@ export class UploadForm {
   #asking = null; // the AbortController of that request, while it lasts
   #chosen = []; // {file, title, saved}
 
-  #files = el("input", { type: "file", id: "files", multiple: true, accept: "video/*,.mkv,.mxf,.ts,.mts,.m2ts,.vob,.flv", class: "unseen", autofocus: true });
+  #files = el("input", { type: "file", id: "files", multiple: true, accept: "video/*,audio/*,.mkv,.mxf,.ts,.mts,.m2ts,.vob,.flv", class: "unseen", autofocus: true });
   #fromFiles = el("input", { type: "radio", name: "source", value: "files", checked: true, onchange: () => this.#showSource() });
   #fromUrl = el("input", { type: "radio", name: "source", value: "url", onchange: () => this.#showSource() });
   #address = new AddressFields();
@@ -36,6 +36,7 @@ export class UploadForm {
   #av1 = el("input", { type: "checkbox", id: "av1", onchange: () => this.#offerHDR() });
   #hevc = el("input", { type: "checkbox", id: "hevc", onchange: () => this.#offerHDR() });
   #hdr = el("input", { type: "checkbox", id: "hdr", disabled: true });
+  #sound = el("input", { type: "checkbox", id: "sound" });
   #trim = new TrimFields();
   #watermark = new WatermarkChoice();
   #tags = tagField("upload-tags", "Tags, separated by commas");
@@ -77,6 +78,7 @@ export class UploadForm {
       el("details", {}, el("summary", {}, "More options"),
         el("div", { class: "field" }, el("label", { for: "thumbnails" }, "Thumbnails at seconds"), this.#thumbnails),
         this.#trim.node, this.#tags.node, this.#expiry.node,
+        el("label", { class: "check" }, this.#sound, el("span", {}, "Sound files, too: the cover or the waveform is the picture")),
         el("label", { class: "check" }, this.#av1, el("span", {}, "Also in AV1: smaller files, made later when the server has time")),
         el("label", { class: "check" }, this.#hevc, el("span", {}, "Also in HEVC: smaller files for Apple devices, made later, too")),
         this.#watermark.node,
@@ -113,7 +115,7 @@ export class UploadForm {
 
   // add adds files to those that were chosen. What cannot be a video is left out.
   async add(files) {
-    const judged = await Promise.all([...files].map(async (file) => ({ file, why: await refusal(file, whoAmI()?.maxFileBytes ?? 0) })));
+    const judged = await Promise.all([...files].map(async (file) => ({ file, why: await refusal(file, whoAmI()?.maxFileBytes ?? 0, this.#sound.checked) })));
     this.#showLeftOut(judged.filter(({ why }) => why));
     for (const { file } of judged.filter(({ why }) => !why)) {
       if (this.#chosen.some((other) => other.file.name === file.name && other.file.size === file.size && other.file.lastModified === file.lastModified)) continue;
@@ -184,6 +186,7 @@ export class UploadForm {
       ...(metadata && { customMetadata: metadata }),
       ...(this.#moreCodecs.length > 0 && { codecs: ["h264", ...this.#moreCodecs] }),
       ...(!this.#hdr.disabled && this.#hdr.checked && { hdr: "keep" }),
+      ...(this.#sound.checked && { acceptAudio: true }),
       ...this.#trim.draft,
       ...this.#watermark.draft,
       ...(tags.length > 0 && { tags }), ...this.#expiry.change,
