@@ -33,6 +33,7 @@ type cli struct {
 	Clip        clientcmd.Clip       `cmd:"" help:"Make a video of a part of another one."`
 	Preview     clientcmd.Preview    `cmd:"" help:"Print URLs that play a part of a private video."`
 	Webhooks    clientcmd.Webhooks   `cmd:"" help:"Manage webhooks, or receive their events on this machine."`
+	Audit       clientcmd.Audit      `cmd:"" help:"List who changed what."`
 	Keys        keysCommand          `cmd:"" help:"Create, list and revoke API keys."`
 	SigningKeys signingKeysCommand   `cmd:"" help:"List, rotate and revoke the keys that sign upload and playback URLs."`
 	Tenants     tenantsCommand       `cmd:"" help:"List tenants and set their limits."`
@@ -58,7 +59,8 @@ const description = `Spool receives video uploads and transcodes them to MP4 fil
 
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
 spool.toml. A flag overrides the environment, the environment overrides the file.
-upload, ls, search, get, set, watch, rm, captions, chapters, clip, preview, share, original, replace, poster and webhooks speak
+upload, ls, search, get, set, watch, rm, captions, chapters, clip, preview, share, original, replace, poster,
+audit and webhooks speak
 to the server at SPOOL_SERVER (default: http://localhost:8080) with the key in SPOOL_API_KEY.`
 
 // newParser builds the parser of the command line. Flags that are not on it come from s.

@@ -55,5 +55,6 @@ func openKeyDatabase(ctx context.Context, l Location) (*store.Store, *clock.Data
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
+	db.UseClock(now.Now)
 	return db, now, nil
 }

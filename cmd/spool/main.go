@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/spool-video/spool/internal/clientcmd"
+	"github.com/spool-video/spool/internal/service/audit"
 	"github.com/spool-video/spool/internal/settings"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -87,6 +88,9 @@ func (p *process) run(ctx context.Context, args []string) int {
 	}
 	if file := p.settings.Source(); file != "" && !p.settings.Named && command.Selected().Name != "serve" { // serve logs it
 		fmt.Fprintf(p.stderr, "spool: settings from %s\n", file)
+	}
+	if name != "serve" {
+		ctx = audit.ByCommand(ctx)
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
 	err = command.Run(p, p.environment())

@@ -9,6 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/metrics"
+	"github.com/spool-video/spool/internal/service/audit"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
@@ -138,6 +139,7 @@ func (p *parts) forAPI() api.Services {
 	return api.Services{
 		Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks,
 		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, Chapters: p.chapters, Watermarks: p.watermarks, Pictures: p.pictures, System: p.system, Player: p.player, Shares: p.shares, Visibility: p.visibility,
+		Audit: audit.New(p.store, p.clock.Now),
 	}
 }
 

@@ -18,9 +18,26 @@ func Contains(networks []netip.Prefix, addr netip.Addr) bool {
 // proxies, it is the last address in X-Forwarded-For that is not a trusted proxy: the client may
 // have written those before it.
 func ClientOf(r *http.Request, proxies []netip.Prefix) netip.Prefix {
+	addr, known := addressOf(r, proxies)
+	if !known {
+		return netip.Prefix{}
+	}
+	return NetworkOf(addr)
+}
+
+// AddressOf returns the address of the client that made r, found as ClientOf does; "": it is unknown.
+func AddressOf(r *http.Request, proxies []netip.Prefix) string {
+	addr, known := addressOf(r, proxies)
+	if !known {
+		return ""
+	}
+	return addr.WithZone("").String()
+}
+
+func addressOf(r *http.Request, proxies []netip.Prefix) (netip.Addr, bool) {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
-		return netip.Prefix{}
+		return netip.Addr{}, false
 	}
 	addr := peer.Addr().Unmap()
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -31,7 +48,7 @@ func ClientOf(r *http.Request, proxies []netip.Prefix) netip.Prefix {
 		}
 		addr = before
 	}
-	return NetworkOf(addr)
+	return addr, true
 }
 
 // NetworkOf returns the network that an address stands for: itself, or the /64 of an IPv6 address.

@@ -26,6 +26,7 @@ var Scopes = []Scope{Read, Write, Delete, Admin}
 // Actor is who makes a request.
 type Actor struct {
 	KeyID  string
+	Name   string // of the key
 	Tenant video.Tenant
 	Scopes []Scope
 	Until  time.Time // the key ends then; zero: never

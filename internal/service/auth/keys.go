@@ -63,7 +63,7 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (Actor, error) {
 	if err != nil {
 		return Actor{}, err
 	}
-	return Actor{KeyID: row.ID, Tenant: row.Tenant, Scopes: scopesOf(row), Until: row.ExpiresAt}, nil
+	return Actor{KeyID: row.ID, Name: row.Name, Tenant: row.Tenant, Scopes: scopesOf(row), Until: row.ExpiresAt}, nil
 }
 
 func invalidKey() *video.Error {

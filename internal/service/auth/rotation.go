@@ -35,6 +35,9 @@ func (k *SigningKeys) Rotate(ctx context.Context) (id string, err error) {
 				}
 			}
 		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionSigningKeyRotate, Tenant: video.DefaultTenant, Target: fresh.ID}); err != nil {
+			return err
+		}
 		return insertSigningKey(ctx, tx, fresh)
 	})
 	if err != nil {
@@ -70,6 +73,9 @@ func (k *SigningKeys) Revoke(ctx context.Context, id string) (made string, err e
 				return err
 			}
 			made = fresh.ID
+		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionSigningKeyRevoke, Tenant: video.DefaultTenant, Target: id}); err != nil {
+			return err
 		}
 		return removeSigningKey(ctx, tx, id)
 	})

@@ -42,9 +42,16 @@ func (r rows) insert(ctx context.Context, k keyRow) error {
 		if err := tx.LockTenant(ctx, k.Tenant); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, "insert key", insertKey, k.columns()...)
-		return err
+		return insertKeyRow(ctx, tx, k)
 	})
+}
+
+// insertKeyRow stores a key, and who made it.
+func insertKeyRow(ctx context.Context, tx *store.Tx, k keyRow) error {
+	if _, err := tx.Exec(ctx, "insert key", insertKey, k.columns()...); err != nil {
+		return err
+	}
+	return tx.Did(ctx, video.Act{Action: video.ActionKeyCreate, Tenant: k.Tenant, Target: k.ID})
 }
 
 // insertMade stores a key that another key makes, unless most such keys of its tenant are valid
@@ -80,7 +87,7 @@ func insertMade(ctx context.Context, tx *store.Tx, k keyRow, most, kept int) (in
 			 ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $3)`, k.Tenant, store.Millis(k.CreatedAt), kept); err != nil {
 		return false, err
 	}
-	_, err = tx.Exec(ctx, "insert key", insertKey, k.columns()...)
+	err = insertKeyRow(ctx, tx, k)
 	return err == nil, err
 }
 
@@ -146,12 +153,17 @@ func (r rows) revoke(ctx context.Context, id string, at time.Time) error {
 }
 
 func revokeKey(ctx context.Context, tx *store.Tx, id string, at time.Time) error {
-	n, err := tx.Exec(ctx, "revoke key",
-		`UPDATE api_key SET revoked_at = COALESCE(revoked_at, $1) WHERE id = $2`, store.Millis(at), id)
-	if err == nil && n == 0 {
+	found, err := store.Collect(ctx, tx.Queries, "revoke key", func(row *sql.Rows) (tenant video.Tenant, err error) {
+		err = row.Scan(&tenant)
+		return tenant, err
+	}, `UPDATE api_key SET revoked_at = COALESCE(revoked_at, $1) WHERE id = $2 RETURNING tenant`, store.Millis(at), id)
+	if err == nil && len(found) == 0 {
 		return keyNotFound()
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return tx.Did(ctx, video.Act{Action: video.ActionKeyRevoke, Tenant: found[0], Target: id})
 }
 
 // revokeOf makes a key of a tenant invalid from the given time on. One that is revoked already is not
@@ -166,7 +178,10 @@ func revokeKeyOf(ctx context.Context, tx *store.Tx, tenant video.Tenant, id stri
 	if err == nil && n == 0 {
 		return keyNotFound()
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return tx.Did(ctx, video.Act{Action: video.ActionKeyRevoke, Tenant: tenant, Target: id})
 }
 
 // adopt makes k the only valid key of its name. If a key with the same hash
@@ -177,13 +192,39 @@ func (r rows) adopt(ctx context.Context, k keyRow) error {
 		if err := tx.LockTenant(ctx, k.Tenant); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "revoke former keys",
-			`UPDATE api_key SET revoked_at = $1 WHERE name = $2 AND hash <> $3 AND revoked_at IS NULL`,
-			store.Millis(k.CreatedAt), k.Name, k.Hash); err != nil {
+		former, err := store.Collect(ctx, tx.Queries, "revoke former keys", func(row *sql.Rows) (id string, err error) {
+			err = row.Scan(&id)
+			return id, err
+		}, `UPDATE api_key SET revoked_at = $1 WHERE name = $2 AND hash <> $3 AND revoked_at IS NULL RETURNING id`,
+			store.Millis(k.CreatedAt), k.Name, k.Hash)
+		if err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, "adopt key", insertKey+`
-			ON CONFLICT (hash) DO UPDATE SET revoked_at = NULL WHERE api_key.name = excluded.name`, k.columns()...)
-		return err
+		for _, id := range former {
+			if err := tx.Did(ctx, video.Act{Action: video.ActionKeyRevoke, Tenant: k.Tenant, Target: id}); err != nil {
+				return err
+			}
+		}
+		return adoptRow(ctx, tx, k)
 	})
+}
+
+// adoptRow stores a key, or makes it valid again. A key that is valid already is no change, so each start says nothing.
+func adoptRow(ctx context.Context, tx *store.Tx, k keyRow) error {
+	before, err := findKeys(ctx, tx.Queries, selectKey+`WHERE hash = $1`, k.Hash)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "adopt key", insertKey+`
+		ON CONFLICT (hash) DO UPDATE SET revoked_at = NULL WHERE api_key.name = excluded.name`, k.columns()...); err != nil {
+		return err
+	}
+	act := video.Act{Action: video.ActionKeyCreate, Tenant: k.Tenant, Target: k.ID}
+	if len(before) > 0 {
+		if before[0].RevokedAt.IsZero() || before[0].Name != k.Name {
+			return nil
+		}
+		act.Target = before[0].ID
+	}
+	return tx.Did(ctx, act)
 }

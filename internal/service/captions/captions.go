@@ -102,6 +102,9 @@ func (s *Service) Put(ctx context.Context, by auth.Actor, id video.ID, u Upload)
 		if err := words.Add(ctx, tx, v, f, text); err != nil {
 			return err
 		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionCaptionsPut, Video: id, Target: f.Language}); err != nil {
+			return err
+		}
 		created, v.Files = !had, v.WithFiles(f)
 		return tx.SetFindings(ctx, id, store.Findings{Files: v.Files})
 	})
@@ -145,6 +148,9 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, langua
 			return &video.Error{Kind: video.NotFound, Code: "captions_not_found", Msg: "The video has no captions in this language."}
 		}
 		if err := errors.Join(s.purges.File(ctx, tx, v, cdn.CaptionsRemoved, gone.Name), words.Remove(ctx, tx, id, gone.Name)); err != nil {
+			return err
+		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionCaptionsDelete, Video: id, Target: language}); err != nil {
 			return err
 		}
 		return tx.SetFindings(ctx, id, store.Findings{Files: v.WithoutFile(gone.Name)})

@@ -105,5 +105,8 @@ func (c *Catalog) edit(ctx context.Context, tx *store.Tx, tenant video.Tenant, i
 	if err := describe(ctx, tx, v); err != nil {
 		return err
 	}
+	if err := tx.Did(ctx, video.Act{Action: video.ActionVideoEdit, Video: id}); err != nil {
+		return err
+	}
 	return tx.TellExpiringVideo(ctx, id, c.now().Add(video.ExpiryNotice))
 }

@@ -110,6 +110,13 @@ func (c *Catalog) insertVideo(ctx context.Context, tx *store.Tx, v video.Video, 
 			return err
 		}
 	}
+	act := video.Act{Action: video.ActionVideoCreate, Video: v.ID}
+	if v.Replaces != "" {
+		act = video.Act{Action: video.ActionVideoReplace, Video: v.Replaces}
+	}
+	if err := tx.Did(ctx, act); err != nil {
+		return err
+	}
 	usage, err := tenants.UsageOf(ctx, tx.Queries, v.Tenant, v.CreatedAt)
 	if err != nil {
 		return err

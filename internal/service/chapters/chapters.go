@@ -57,6 +57,9 @@ func (s *Service) Set(ctx context.Context, by auth.Actor, id video.ID, l List) (
 		if err := tx.Lock(ctx, id); err != nil {
 			return err
 		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionChaptersPut, Video: id}); err != nil {
+			return err
+		}
 		return put(ctx, tx, id, video.Uploaded, l.Chapters)
 	})
 	return video.ChapterSpans(l.Chapters, v.Duration), err
@@ -76,6 +79,9 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID) error 
 			err = &video.Error{Kind: video.NotFound, Code: "chapters_not_found", Msg: "The video has no chapters."}
 		}
 		if err != nil {
+			return err
+		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionChaptersDelete, Video: id}); err != nil {
 			return err
 		}
 		return put(ctx, tx, id, video.Uploaded, nil)

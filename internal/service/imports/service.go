@@ -155,6 +155,9 @@ func (s *Service) Retry(ctx context.Context, by auth.Actor, id video.ID) error {
 		if err := s.enqueue(ctx, tx, v); err != nil {
 			return err
 		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionVideoImport, Video: id}); err != nil {
+			return err
+		}
 		usage, err := tenants.UsageOf(ctx, tx.Queries, v.Tenant, now)
 		if err != nil {
 			return err

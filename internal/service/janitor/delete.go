@@ -105,6 +105,9 @@ func (d *Deleter) mark(ctx context.Context, id video.ID, condition func(*store.T
 		if err != nil {
 			return err
 		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionVideoDelete, Video: id, Target: string(why)}); err != nil {
+			return err
+		}
 		return d.markLocked(ctx, tx, id, why)
 	})
 }
@@ -149,6 +152,9 @@ func (d *Deleter) GiveUpReplace(ctx context.Context, by auth.Actor, id video.ID)
 		if !found {
 			return errNotReplaced
 		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionVideoKeep, Video: id}); err != nil {
+			return err
+		}
 		return d.markLocked(ctx, tx, hidden.ID, "")
 	})
 	if err != nil {
@@ -185,6 +191,9 @@ func (d *Deleter) removeResolution(ctx context.Context, vid video.ID, id video.R
 			return err
 		}
 		if err := tx.RemoveResolution(ctx, id); err != nil {
+			return err
+		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionResolutionDelete, Video: vid, Target: string(id)}); err != nil {
 			return err
 		}
 		return d.passes.ResolutionDeleted(ctx, tx, vid)

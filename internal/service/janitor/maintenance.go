@@ -9,6 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/clock"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/panics"
+	"github.com/spool-video/spool/internal/service/audit"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/replace"
@@ -72,6 +73,7 @@ func (m *Maintenance) Run(ctx context.Context) {
 			m.runJob(ctx, m.Recount)
 		case <-reconcile.C:
 			m.runJob(ctx, m.reconcile)
+			m.runJob(ctx, m.tidyAudit)
 		case <-sweep.C:
 			m.runJob(ctx, m.sweep)
 		case <-uploads.C:
@@ -149,6 +151,16 @@ func (m *Maintenance) reconcile(ctx context.Context) {
 	}
 	if _, err := m.Passes.Reconcile(ctx); err != nil {
 		m.Log.WarnContext(ctx, "could not check all processing videos for lost tasks", "err", err)
+	}
+}
+
+// tidyAudit removes old entries of the audit log, which workers may not see.
+func (m *Maintenance) tidyAudit(ctx context.Context) {
+	if m.Deleter == nil || !m.acquire(ctx, "audit log", sweepEvery) {
+		return
+	}
+	if err := audit.RemoveOld(ctx, m.Store, m.Clock.Now()); err != nil {
+		m.Log.WarnContext(ctx, "could not remove old entries of the audit log", "err", err)
 	}
 }
 

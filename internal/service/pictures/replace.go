@@ -101,6 +101,9 @@ func (s *Service) putPoster(ctx context.Context, tx *store.Tx, v video.Video, p 
 	if err != nil {
 		return nil, err
 	}
+	if err := tx.Did(ctx, video.Act{Action: video.ActionPosterPut, Video: v.ID}); err != nil {
+		return nil, err
+	}
 	return v.WithFiles(p.file), s.Purges.Poster(ctx, tx, v)
 }
 
@@ -118,6 +121,9 @@ func (s *Service) ResetPoster(ctx context.Context, by auth.Actor, id video.ID) (
 	v, err = s.change(ctx, id, func(ctx context.Context, tx *store.Tx, v video.Video) (files []video.File, err error) {
 		if !v.PosterIsChosen() {
 			return v.Files, nil
+		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionPosterDelete, Video: id}); err != nil {
+			return nil, err
 		}
 		if _, kept := v.File(video.KeptPosterFile); !kept {
 			gone = []string{video.PosterFile}

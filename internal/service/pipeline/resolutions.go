@@ -62,6 +62,9 @@ func (p *Passes) addResolution(ctx context.Context, tx *store.Tx, id video.ID, n
 	if err := tx.InsertResolution(ctx, r); err != nil {
 		return err
 	}
+	if err := tx.Did(ctx, video.Act{Action: video.ActionResolutionAdd, Video: id, Target: string(r.ID)}); err != nil {
+		return err
+	}
 	return p.include(ctx, tx, v, name)
 }
 
@@ -109,6 +112,9 @@ func (p *Passes) retryResolution(ctx context.Context, tx *store.Tx, vid video.ID
 			Msg: "The upload failed. Upload the file and complete it again, or create another video."}
 	}
 	if err := p.checkSourceLocked(ctx, tx, v); err != nil {
+		return err
+	}
+	if err := tx.Did(ctx, video.Act{Action: video.ActionResolutionRetry, Video: vid, Target: string(id)}); err != nil {
 		return err
 	}
 	if r.Status == video.Ready {

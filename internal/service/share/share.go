@@ -122,6 +122,9 @@ func insert(ctx context.Context, tx *store.Tx, s Share) error {
 	if n >= MaxShares {
 		return &video.Error{Kind: video.Conflict, Code: "limit_reached", Msg: fmt.Sprintf("A video has at most %d shares. Delete one first.", MaxShares)}
 	}
+	if err := tx.Did(ctx, video.Act{Action: video.ActionShareCreate, Video: s.Video, Target: string(s.ID)}); err != nil {
+		return err
+	}
 	return insertRow(ctx, tx, s)
 }
 
@@ -143,7 +146,10 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, share 
 		if err == nil && n == 0 {
 			err = notFound()
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return tx.Did(ctx, video.Act{Action: video.ActionShareDelete, Video: id, Target: string(share)})
 	})
 }
 

@@ -75,9 +75,15 @@ func (s *Service) SetLimits(ctx context.Context, name video.Tenant, change func(
 		if t.Usage, err = UsageOf(ctx, tx.Queries, name, s.now()); err != nil {
 			return err
 		}
+		before := t.Limits
 		change(&t.Limits)
 		if err := check(t.Limits); err != nil {
 			return err
+		}
+		if t.Limits != before {
+			if err := tx.Did(ctx, video.Act{Action: video.ActionTenantLimits, Tenant: name}); err != nil {
+				return err
+			}
 		}
 		return setLimits(ctx, tx, name, t.Limits)
 	})

@@ -121,6 +121,13 @@ func (s *Service) accept(ctx context.Context, v video.Video, finish func(context
 	return s.pin(ctx, v, info, finish)
 }
 
+// didComplete records that a client has completed an upload.
+func didComplete(v video.Video) func(context.Context, *store.Tx) error {
+	return func(ctx context.Context, tx *store.Tx) error {
+		return tx.Did(ctx, video.Act{Action: video.ActionVideoComplete, Video: cmp.Or(v.Replaces, v.ID)})
+	}
+}
+
 // pin copies a file to a key of its own, records it as the source of a video and starts the first pass.
 func (s *Service) pin(ctx context.Context, v video.Video, info blob.Info, finish func(context.Context, *store.Tx) error) (bool, error) {
 	id := v.ID
@@ -151,10 +158,11 @@ func (s *Service) pin(ctx context.Context, v video.Video, info blob.Info, finish
 			accepted = false
 			return cmp.Or(err, refusal)
 		}
-		if finish != nil {
-			if err := finish(ctx, tx); err != nil {
-				return err
-			}
+		if finish == nil {
+			finish = didComplete(v)
+		}
+		if err := finish(ctx, tx); err != nil {
+			return err
 		}
 		return s.passes.Start(ctx, tx, id, v.Tenant)
 	})
@@ -248,8 +256,10 @@ func (s *Service) refuse(ctx context.Context, v video.Video, f *video.Failure) e
 	}
 	var refused bool
 	err := s.store.InTx(ctx, func(tx *store.Tx) (err error) {
-		refused, err = tx.RefuseUpload(ctx, v.ID, f)
-		return err
+		if refused, err = tx.RefuseUpload(ctx, v.ID, f); err != nil || !refused {
+			return err
+		}
+		return didComplete(v)(ctx, tx)
 	})
 	if err != nil || !refused {
 		return err

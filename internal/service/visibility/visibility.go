@@ -98,6 +98,9 @@ func (s *Service) record(ctx context.Context, id video.ID, public bool) (settled
 		if err := m.clearTarget(ctx, tx); err != nil {
 			return err
 		}
+		if err := tx.Did(ctx, video.Act{Action: actionOf(public), Video: id}); err != nil {
+			return err
+		}
 		return setVisibility(ctx, tx, id, v.IsPublic, m.to, s.now())
 	})
 	return settled, err
@@ -111,6 +114,13 @@ func checkNotReplaced(ctx context.Context, tx *store.Tx, id video.ID) error {
 		err = video.ReplaceOpen()
 	}
 	return err
+}
+
+func actionOf(public bool) video.Action {
+	if public {
+		return video.ActionVideoPublish
+	}
+	return video.ActionVideoHide
 }
 
 func visibilityOf(public bool) video.Visibility {

@@ -73,7 +73,12 @@ func (s *Service) Add(ctx context.Context, by auth.Actor, name string, p Picture
 		ID: video.WatermarkID(uuid.Must(uuid.NewV7()).String()), Tenant: by.Tenant, Name: name,
 		Width: p.Width, Height: p.Height, CreatedAt: s.now().UTC().Truncate(time.Millisecond),
 	}
-	return w, s.store.InTx(ctx, func(tx *store.Tx) error { return insert(ctx, tx, w, p.PNG) })
+	return w, s.store.InTx(ctx, func(tx *store.Tx) error {
+		if err := insert(ctx, tx, w, p.PNG); err != nil {
+			return err
+		}
+		return tx.Did(ctx, video.Act{Action: video.ActionWatermarkAdd, Tenant: w.Tenant, Target: string(w.ID)})
+	})
 }
 
 // List returns the watermarks of the actor's tenant, oldest first.
@@ -102,7 +107,10 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.WatermarkI
 				return err
 			}
 		}
-		return markDeleted(ctx, tx, by.Tenant, id, s.now())
+		if err := markDeleted(ctx, tx, by.Tenant, id, s.now()); err != nil {
+			return err
+		}
+		return tx.Did(ctx, video.Act{Action: video.ActionWatermarkDelete, Tenant: by.Tenant, Target: string(id)})
 	})
 }
 
@@ -144,6 +152,9 @@ func (s *Service) SetUsual(ctx context.Context, tenant video.Tenant, choice *vid
 			if _, err := find(ctx, tx.Queries, tenant, choice.ID); err != nil {
 				return err
 			}
+		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionTenantWatermark, Tenant: tenant}); err != nil {
+			return err
 		}
 		return setUsual(ctx, tx, tenant, choice)
 	})

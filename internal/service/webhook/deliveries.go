@@ -103,6 +103,9 @@ func (r rows) sendEvent(ctx context.Context, tenant video.Tenant, webhook string
 			return err
 		}
 		sent = true
+		if err := did(ctx, tx, video.ActionWebhookTest, tenant, webhook); err != nil {
+			return err
+		}
 		return r.record.insertEvent(ctx, tx, e, []Webhook{h})
 	})
 	return sent && err == nil, err
@@ -132,6 +135,9 @@ func (r rows) replay(ctx context.Context, h Webhook, id, replay string, now time
 			return deliveryNotFound()
 		}
 		if err != nil {
+			return err
+		}
+		if err := did(ctx, tx, video.ActionWebhookReplay, h.Tenant, id); err != nil {
 			return err
 		}
 		return r.record.send(ctx, tx, found)

@@ -70,13 +70,21 @@ func insertWebhook(ctx context.Context, tx *store.Tx, h Webhook, secret string, 
 		h.ID, h.Tenant, h.URL, h.Pull, joinEvents(h.Events), h.Description, h.Enabled, store.Millis(h.CreatedAt)); err != nil {
 		return false, err
 	}
-	return true, insertSecret(ctx, tx, h.ID, secret, h.CreatedAt)
+	if err := insertSecret(ctx, tx, h.ID, secret, h.CreatedAt); err != nil {
+		return false, err
+	}
+	return true, did(ctx, tx, video.ActionWebhookCreate, h.Tenant, h.ID)
 }
 
 func insertSecret(ctx context.Context, tx *store.Tx, id, secret string, at time.Time) error {
 	_, err := tx.Exec(ctx, "insert secret", `
 		INSERT INTO webhook_secret (webhook_id, secret, created_at) VALUES ($1, $2, $3)`, id, secret, store.Millis(at))
 	return err
+}
+
+// did records a change of a webhook.
+func did(ctx context.Context, tx *store.Tx, a video.Action, tenant video.Tenant, webhook string) error {
+	return tx.Did(ctx, video.Act{Action: a, Tenant: tenant, Target: webhook})
 }
 
 const selectWebhook = `SELECT id, tenant, url, pull, events, description, enabled, disabled_reason, created_at FROM webhook `
@@ -179,7 +187,10 @@ func (r rows) updateWebhook(ctx context.Context, tx *store.Tx, tenant video.Tena
 	}
 	if _, err := tx.Exec(ctx, "change webhook", `
 		UPDATE webhook SET url = $1, events = $2, description = $3, enabled = $4, disabled_reason = $5 WHERE id = $6`,
-		h.URL, joinEvents(h.Events), h.Description, h.Enabled, h.DisabledReason, id); err != nil || h.Enabled {
+		h.URL, joinEvents(h.Events), h.Description, h.Enabled, h.DisabledReason, id); err != nil {
+		return h, false, err
+	}
+	if err := did(ctx, tx, video.ActionWebhookUpdate, tenant, id); err != nil || h.Enabled {
 		return h, false, err
 	}
 	return h, false, r.record.endOpen(ctx, tx, tenant, id)
@@ -199,6 +210,9 @@ func (r rows) remove(ctx context.Context, tenant video.Tenant, id string) error 
 		if _, err := tx.Exec(ctx, "remove secrets", `DELETE FROM webhook_secret WHERE webhook_id = $1`, id); err != nil {
 			return err
 		}
+		if err := did(ctx, tx, video.ActionWebhookDelete, tenant, id); err != nil {
+			return err
+		}
 		return r.record.cleanUpLater(ctx, tx, tenant, id)
 	})
 }
@@ -216,6 +230,9 @@ func (r rows) rotateSecret(ctx context.Context, tenant video.Tenant, id, secret 
 		}
 		if _, err := tx.Exec(ctx, "expire secret", `
 			UPDATE webhook_secret SET expires_at = $1 WHERE webhook_id = $2 AND expires_at IS NULL`, store.Millis(expires), id); err != nil {
+			return err
+		}
+		if err := did(ctx, tx, video.ActionWebhookRotate, tenant, id); err != nil {
 			return err
 		}
 		return insertSecret(ctx, tx, id, secret, now)

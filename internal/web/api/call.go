@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/spool-video/spool/internal/limit"
+	"github.com/spool-video/spool/internal/service/audit"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/problem"
@@ -56,6 +57,7 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 	ctx, turn := a.config.Limits.Begin(r.Context(), c.principal())
 	defer turn.End()
 	c.turn = turn
+	ctx = audit.By(ctx, c.actor, limit.AddressOf(r, a.config.TrustedProxies))
 	inner := r.WithContext(context.WithValue(ctx, callKey{}, c))
 	defer func() { r.Pattern = inner.Pattern }()
 	a.routes.ServeHTTP(w, inner)

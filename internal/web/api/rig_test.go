@@ -17,6 +17,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/engine/still"
+	"github.com/spool-video/spool/internal/service/audit"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/service/system"
@@ -51,7 +52,7 @@ func newRig(t *testing.T, c Config, options ...func(*servicetest.Config)) *rig {
 	disk := func() (system.Disk, error) { return system.Disk{Free: 1 << 30, Size: 1 << 40}, nil }
 	r.api = New(Services{
 		Keys: r.Keys, Catalog: r.Catalog, Uploads: r.Uploads, Deleter: r.Deleter, Tenants: r.Tenants, Webhooks: r.webhooks,
-		Tokens: r.Tokens, Captions: r.Captions, Chapters: r.Chapters, Watermarks: r.Watermarks, Pictures: r.Pictures, Player: r.Player, Shares: r.Shares, System: system.New("1.2.3", r.Store, r.Queue, disk),
+		Tokens: r.Tokens, Captions: r.Captions, Chapters: r.Chapters, Watermarks: r.Watermarks, Pictures: r.Pictures, Player: r.Player, Shares: r.Shares, Audit: audit.New(r.Store, r.Now), System: system.New("1.2.3", r.Store, r.Queue, disk),
 	}, c)
 	mux := http.NewServeMux()
 	r.api.Register(mux)
@@ -299,6 +300,7 @@ var everyOperation = []struct {
 	{"key", "GET", "/api/key", "", "/api/key", 200},
 	{"create key", "POST", "/api/key", `{"name":"site","scopes":["read"],"expiresIn":60}`, "/api/key", 201},
 	{"revoke key", "DELETE", "/api/key/{key}", "", "/api/key/{id}", 200},
+	{"audit", "GET", "/api/audit?action=key.revoke", "", "/api/audit", 200},
 	{"create webhook", "POST", "/api/webhook", `{"url":"https://1.1.1.1"}`, "/api/webhook", 201},
 	{"list webhooks", "GET", "/api/webhook", "", "/api/webhook", 200},
 	{"get webhook", "GET", "/api/webhook/{webhook}", "", "/api/webhook/{id}", 200},

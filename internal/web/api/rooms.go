@@ -1,6 +1,7 @@
 package api
 
 import (
+	"github.com/spool-video/spool/internal/service/audit"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
@@ -36,6 +37,7 @@ type Services struct {
 	System     *system.Service
 	Player     *playback.Player
 	Shares     *share.Service
+	Audit      *audit.Log
 	Pictures   *pictures.Service
 
 	Visibility *visibility.Service
@@ -67,6 +69,7 @@ func (a *API) groups() []group {
 		systemRoutes{s.System},
 		webhookRoutes{s.Webhooks},
 		keyRoutes{s.Keys, s.Uploads, s.Catalog},
+		auditRoutes{s.Audit},
 	}
 }
 

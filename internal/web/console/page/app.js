@@ -1,6 +1,7 @@
 // The console: asks for the key and shows the library, one video or the settings.
 
 import { request, whenUnauthorized } from "./api.js";
+import { AuditPage } from "./audit.js";
 import { Dock } from "./dock.js";
 import { button, confirmAction, el, problemBox } from "./dom.js";
 import { askOtherTabs, forgetEverywhere, forgetKey, isOperator, key, may, setMe, useKey, whenArrived, whenForgotten, whoAmI } from "./key.js";
@@ -67,7 +68,7 @@ function parse() {
   if (!Object.hasOwn(sorts, sort)) query.sort = "";
   for (const name of ["from", "to"]) if (!/^\d{4}-\d\d-\d\d$/.test(query[name])) query[name] = "";
   const [, id, tab = ""] = /^\/video\/([0-9A-Za-z-]+)(?:\/([a-z]+))?$/.exec(path) ?? [];
-  return { page: id ? "video" : ["/settings", "/system"].includes(path) ? path.slice(1) : "library", id, tab, start: Number.parseFloat(given.get("start") ?? ""), query };
+  return { page: id ? "video" : ["/settings", "/system", "/audit"].includes(path) ? path.slice(1) : "library", id, tab, start: Number.parseFloat(given.get("start") ?? ""), query };
 }
 
 // loadVideoPage loads the page of a video, which is half of the console, when the first one is opened. It returns null
@@ -124,11 +125,11 @@ function show(to, VideoPage) {
   page?.stop();
   page = null;
   showOutdated(null);
-  if (to.page === "library" || to.page === "system" && !isOperator()) return showLibrary(to.query, previous);
+  if (to.page === "library" || to.page === "system" && !isOperator() || to.page === "audit" && !may("admin")) return showLibrary(to.query, previous);
   home.library.stop();
   home.shown = false;
   home.dock.fold();
-  page = to.page === "settings" ? new SettingsPage(() => forget.click()) : to.page === "system" ? new SystemPage(showOutdated) : new VideoPage(to.id, {
+  page = to.page === "settings" ? new SettingsPage(() => forget.click()) : to.page === "system" ? new SystemPage(showOutdated) : to.page === "audit" ? new AuditPage() : new VideoPage(to.id, {
     tab: to.tab, start: to.start, known: home.library.known(to.id), upload: home.form && (() => home.form.open()), replaceFile: (file) => home.dock.add(file, { filename: file.name }, null, to.id), showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
   });
   view.replaceChildren(page.node);

@@ -33,7 +33,7 @@ export class SettingsPage {
         el("h3", {}, "What it may do"),
         el("ul", { class: "scopes" }, Object.entries(scopes).filter(([name]) => name !== "admin" || may("admin")).map(([name, words]) =>
           el("li", { class: may(name) ? "yes" : "no" }, el("span", { "aria-hidden": "true" }, may(name) ? "✓" : "–"), el("span", {}, el("strong", {}, name), ` ${may(name) ? words : `may not ${words}`}`)))),
-        el("p", { class: "actions" }, button("Forget this key", forget), el("a", { href: "docs" }, "API docs"), isOperator() && el("a", { href: "#/system" }, "Workers and queue")),
+        el("p", { class: "actions" }, button("Forget this key", forget), el("a", { href: "docs" }, "API docs"), isOperator() && el("a", { href: "#/system" }, "Workers and queue"), may("admin") && el("a", { href: "#/audit" }, "Audit log")),
         !may("admin") && el("p", { class: "fine" }, "The operator makes and revokes keys with ", el("code", {}, "spool keys"), ".")),
       may("read") && el("section", { class: "panel", "aria-labelledby": "usage-title" }, el("h2", { id: "usage-title" }, "Usage"), this.#usage),
       this.#parts.map((part) => part.node));
