@@ -4,7 +4,8 @@
 #   install-deps.sh test   what the tests need beside that: curl, a C compiler
 #                          for the race detector, a browser for the pages,
 #                          PostgreSQL, another clock and a pooler for it, an
-#                          S3 server, systemd's check of units, and nginx
+#                          S3 server, an OpenID provider, systemd's check of
+#                          units, and nginx
 #   install-deps.sh clients  what the tests of clients need beside the tests: Firefox
 #   install-deps.sh cluster  what a fleet on this machine needs: PostgreSQL, an
 #                          S3 server, nginx and curl
@@ -50,6 +51,9 @@ esac
 
 case ${1:-run} in
 test | clients | cluster | container) "$(dirname "$0")/install-s3.sh" ;;
+esac
+case ${1:-run} in
+test | clients) "$(dirname "$0")/install-dex.sh" ;;
 esac
 packages=$(printf '%s\n' $packages | sort -u | tr '\n' ' ') # one package may have several programs
 [ -n "${packages# }" ] || exit 0

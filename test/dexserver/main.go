@@ -68,7 +68,7 @@ func run(ctx context.Context) error {
 	return http.Serve(ln, dex)
 }
 
-// newProvider returns the provider. It asks nobody to approve: signing in is enough.
+// newProvider returns the provider. It does not ask people to approve: signing in is enough.
 func newProvider(ctx context.Context, c config, log *slog.Logger) (http.Handler, error) {
 	people, err := passwords(c.People)
 	if err != nil {
