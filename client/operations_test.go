@@ -111,6 +111,28 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// TestRequestsOfAdministration is TestRequests for the audit log and the people who are signed in.
+func TestRequestsOfAdministration(t *testing.T) {
+	t.Parallel()
+	for want, do := range map[string]func(context.Context, *Client) error{
+		`GET /api/audit?action=key.create&actor=k1&limit=100 `: func(ctx context.Context, c *Client) error {
+			for _, err := range c.Audit(ctx, AuditFilter{Actor: "k1", Action: "key.create"}) {
+				return err
+			}
+			return nil
+		},
+		`GET /api/session?limit=100 `: func(ctx context.Context, c *Client) error {
+			for _, err := range c.Sessions(ctx) {
+				return err
+			}
+			return nil
+		},
+		`DELETE /api/session/s1 `: func(ctx context.Context, c *Client) error { return c.EndSession(ctx, "s1") },
+	} {
+		wantRequest(t, want, do)
+	}
+}
+
 // TestRequestsOfOrganising is TestRequests for tags, expiry, previews, changes of many videos, and new files.
 func TestRequestsOfOrganising(t *testing.T) {
 	t.Parallel()

@@ -34,6 +34,7 @@ type cli struct {
 	Preview     clientcmd.Preview    `cmd:"" help:"Print URLs that play a part of a private video."`
 	Webhooks    clientcmd.Webhooks   `cmd:"" help:"Manage webhooks, or receive their events on this machine."`
 	Audit       clientcmd.Audit      `cmd:"" help:"List who changed what."`
+	Sessions    clientcmd.Sessions   `cmd:"" help:"List who is signed in to the console, and end sessions."`
 	Keys        keysCommand          `cmd:"" help:"Create, list and revoke API keys."`
 	SigningKeys signingKeysCommand   `cmd:"" help:"List, rotate and revoke the keys that sign upload and playback URLs."`
 	Tenants     tenantsCommand       `cmd:"" help:"List tenants and set their limits."`
@@ -60,8 +61,8 @@ const description = `Spool receives video uploads and transcodes them to MP4 fil
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
 spool.toml. A flag overrides the environment, the environment overrides the file.
 upload, ls, search, get, set, watch, rm, captions, chapters, clip, preview, share, original, replace, poster,
-audit and webhooks speak
-to the server at SPOOL_SERVER (default: http://localhost:8080) with the key in SPOOL_API_KEY.`
+audit, sessions and webhooks speak to the server at SPOOL_SERVER (default: http://localhost:8080) with the key in
+SPOOL_API_KEY.`
 
 // newParser builds the parser of the command line. Flags that are not on it come from s.
 // It gives kong no variables: kong expands each of them once for every flag, and two of them

@@ -90,6 +90,13 @@ type Config struct {
 	Drain             time.Duration      `default:"0s" placeholder:"DURATION" help:"How long a shutdown still answers requests while /readyz returns 503, for load balancers that notice slowly. It is part of grace."`
 	LogFormat         string             `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
 	LogLevel          slog.Level         `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+
+	OIDCIssuer           string   `name:"oidc-issuer" placeholder:"URL" help:"OpenID provider with which people sign in to the console, such as https://login.example.com. Empty: they enter an API key."`
+	OIDCClientID         string   `name:"oidc-client-id" placeholder:"ID" help:"What the provider calls this server."`
+	OIDCClientSecret     string   `name:"oidc-client-secret" placeholder:"SECRET" help:"The secret that the provider gave for it. Prefer --oidc-client-secret-file."`
+	OIDCClientSecretFile string   `name:"oidc-client-secret-file" placeholder:"FILE" help:"File that contains this secret."`
+	OIDCAdmins           []string `name:"oidc-admins" placeholder:"ADDRESS" help:"E-mail addresses of the people who may do everything, in all tenants. The provider must vouch for them (email_verified)."`
+	OIDCClaim            string   `name:"oidc-claim" placeholder:"NAME" help:"Claim of the ID token that lists what a person may do, such as groups with entries like default:read,write (TENANT:SCOPE,SCOPE)."`
 }
 
 // faults returns what is wrong with the location, one sentence each.
@@ -131,7 +138,7 @@ func readSecret(name string, value, file *string) []string {
 
 // faults returns everything that is wrong with the settings, one sentence each.
 func (c *Config) faults() []string {
-	return slices.Concat(c.Location.faults(), c.addressFaults(), c.sendfileFaults(), c.adminFaults(), c.fleetFaults(), c.choiceFaults(), c.rangeFaults(), c.profileFaults(), c.keyFaults())
+	return slices.Concat(c.Location.faults(), c.addressFaults(), c.sendfileFaults(), c.adminFaults(), c.fleetFaults(), c.choiceFaults(), c.rangeFaults(), c.profileFaults(), c.keyFaults(), c.signInFaults())
 }
 
 func (c *Config) addressFaults() []string {

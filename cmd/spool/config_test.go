@@ -257,6 +257,7 @@ func TestNoFaultShowsAPassword(t *testing.T) {
 	t.Parallel()
 	for setting, addresses := range map[string][]string{
 		"base_url":       {"https://spool:hunter2@example.com", "https://spool:hunter2@example.com?x", "spool:hunter2@example.com", "https://spool:hun/ter2@example.com", "https://spool:hun ter2@example.com"},
+		"oidc_issuer":    {"https://spool:hunter2@example.com", "http://example.com?spool:hunter2"},
 		"cdn_url":        {"https://spool:hunter2@example.com", "ftp://spool:hunter2@example.com", "spool:hunter2@example.com", "https://spool:hun/ter2@example.com"},
 		"cdn_purge_url":  {"https://spool:hunter2@example.com", "https://spool:hun/ter2@example.com", "spool:hunter2@example.com"},
 		"storage_url":    {"s3://spool:hunter2@bucket", "s3://spool:hun/ter2@bucket", "https://spool:hunter2@example.com/bucket", "s3://bucket?endpoint=https://spool:hunter2@example.com", "s3://bucket?endpoint=https://spool:hun/ter2@example.com"},

@@ -84,7 +84,9 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	p.logStart(log)
 	log.Info("started", c.startAttributes(ln.Addr(), svc)...)
 	if c.servesRequests() { // the welcome is for people who use the API
-		if err := welcome(p.stdout, publicAddress(c.BaseURL, ln.Addr()), svc.firstKey, c.keyOrigin(&p.settings)); err != nil {
+		if err := welcome(p.stdout, welcomeWords{
+			Address: publicAddress(c.BaseURL, ln.Addr()), Key: svc.firstKey, Link: signInLink(ln.Addr(), svc.firstLink), Origin: c.keyOrigin(&p.settings),
+		}); err != nil {
 			log.Warn("the start-up text could not be printed", "err", err)
 		}
 	}

@@ -32,6 +32,7 @@ type service struct {
 	close     func() error                    // after stop: nothing may be used afterwards
 	sandbox   string                          // how ffmpeg is confined
 	firstKey  string                          // the API key that this start made, or ""
+	firstLink string                          // what the link ends with that signs in with this key, once
 }
 
 // server runs a service behind HTTP until it is told to stop.

@@ -22,6 +22,7 @@ import (
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/replace"
 	"github.com/spool-video/spool/internal/service/share"
+	"github.com/spool-video/spool/internal/service/signin"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -54,6 +55,7 @@ type services struct {
 	cleaner     *janitor.Cleaner
 	replace     *replace.Service
 	deleter     *janitor.Deleter
+	people      *signin.Service // nil in a worker
 	visibility  *visibility.Service
 	maintenance *janitor.Maintenance
 	indexer     *words.Indexer
@@ -123,6 +125,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	}
 	if c.servesRequests() {
 		p.maintenance.Deleter = p.deleter
+		p.people = signin.New(c.signIn(), p.store, p.keys, p.signing, now)
 	}
 	p.indexer = &words.Indexer{Store: p.store, Blobs: p.blobs, Now: now, Log: log}
 	if moved, err := marker.Moved(ctx); err != nil {
@@ -139,7 +142,7 @@ func (p *parts) forAPI() api.Services {
 	return api.Services{
 		Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks,
 		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, Chapters: p.chapters, Watermarks: p.watermarks, Pictures: p.pictures, System: p.system, Player: p.player, Shares: p.shares, Visibility: p.visibility,
-		Audit: audit.New(p.store, p.clock.Now),
+		Audit: audit.New(p.store, p.clock.Now), SignIn: p.people,
 	}
 }
 

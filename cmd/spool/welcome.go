@@ -22,10 +22,28 @@ var welcomeText string
 
 var welcomeTemplate = template.Must(template.New("welcome").Parse(welcomeText))
 
-// welcome prints where the service is and, if key is new, how to use it. origin is where the settings have an
-// API key; "": they have none.
-func welcome(w io.Writer, address, key, origin string) error {
-	return welcomeTemplate.Execute(w, map[string]string{"Address": address, "Key": key, "Origin": origin, "Program": program()})
+// welcomeWords are what differs between start-up texts.
+type welcomeWords struct {
+	Address string
+	Key     string // that is new; "": none
+	Link    string // that opens the console signed in; "": none
+	Origin  string // where the settings have an API key; "": they have none
+}
+
+// Program is how this program was called.
+func (welcomeWords) Program() string { return program() }
+
+// welcome prints where the service is and, if its key is new, how to use it.
+func welcome(w io.Writer, words welcomeWords) error { return welcomeTemplate.Execute(w, words) }
+
+// signInLink returns the address that signs in once, for somebody on this machine. Where the service cannot be reached from
+// the machine itself by a loopback address, it is "".
+func signInLink(addr net.Addr, secret string) string {
+	ap, err := netip.ParseAddrPort(addr.String())
+	if err != nil || secret == "" || !ap.Addr().IsLoopback() && !ap.Addr().IsUnspecified() {
+		return ""
+	}
+	return publicAddress("", addr) + "/signin/link/" + secret
 }
 
 // keyOrigin returns where the settings have the API key that this start made valid, in words that continue "It is set ".

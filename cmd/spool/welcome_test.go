@@ -21,7 +21,7 @@ import (
 func TestWelcomeOnLaterStarts(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := welcome(&out, "http://127.0.0.1:8080", "", ""); err != nil {
+	if err := welcome(&out, welcomeWords{Address: "http://127.0.0.1:8080"}); err != nil {
 		t.Fatal(err)
 	}
 	want := "\nSpool listens on http://127.0.0.1:8080\nUpload and watch in a browser: http://127.0.0.1:8080/\n\nTo create another API key: spool keys create --name=NAME\n"
@@ -52,7 +52,7 @@ func TestWelcomeSaysWhereTheKeyIsFrom(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := welcome(&out, "http://127.0.0.1:8080", "", c.keyOrigin(found)); err != nil {
+		if err := welcome(&out, welcomeWords{Address: "http://127.0.0.1:8080", Origin: c.keyOrigin(found)}); err != nil {
 			t.Fatal(err)
 		}
 		if told := strings.Contains(out.String(), "is valid here"); told != (test.want != "") || !strings.Contains(out.String(), test.want) {
@@ -158,7 +158,7 @@ func pasteWalkThrough(t *testing.T, program string) {
 	const key = "sp_secret"
 	srv := fakeService(t, key)
 	var text bytes.Buffer
-	if err := welcome(&text, srv.URL, key, ""); err != nil {
+	if err := welcome(&text, welcomeWords{Address: srv.URL, Key: key, Link: srv.URL + "/signin/link/X"}); err != nil {
 		t.Fatal(err)
 	}
 	_, script, _ := strings.Cut(text.String(), "into another terminal:\n")

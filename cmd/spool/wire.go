@@ -155,6 +155,18 @@ func (c *Config) buildHandlers(ctx context.Context, svc *service, p *parts, log 
 	if svc.firstKey, err = p.keys.Bootstrap(ctx, c.APIKey); err != nil {
 		return err
 	}
+	if svc.firstKey != "" {
+		first, err := p.keys.Authenticate(ctx, svc.firstKey)
+		if err != nil {
+			return err
+		}
+		svc.firstLink = p.people.NewLink(first.KeyID)
+	}
+	if n, err := p.people.EndUnentitled(ctx); err != nil {
+		return err
+	} else if n > 0 {
+		log.Info("sessions ended of people who may do nothing any more", "sessions", n)
+	}
 	limits := limit.New(playbackFiles())
 	edge := api.New(p.forAPI(), api.Config{
 		BaseURL: c.BaseURL, TrustedProxies: settings.Prefixes(c.TrustedProxies), RateLimit: c.RateLimit.PerSecond, CheapReads: c.RateLimit.Auto,
@@ -245,7 +257,7 @@ func newHandler(edge *api.API, p *parts, c *Config, limits *limit.Limits) (http.
 	if err := console.Register(mux, console.Config{Origins: origins}); err != nil {
 		return nil, err
 	}
-	if err := pages.Register(mux, p.catalog, p.shares, pages.Config{Origins: origins, Base: edge.Base, Client: edge.Client, Unlimited: c.RateLimit.PerSecond == 0}); err != nil {
+	if err := pages.Register(mux, p.catalog, p.shares, pages.Config{Origins: origins, Base: edge.Base, Client: edge.Client, SignIn: p.people, Secure: edge.Secure, TrustedProxies: settings.Prefixes(c.TrustedProxies), Unlimited: c.RateLimit.PerSecond == 0}); err != nil {
 		return nil, err
 	}
 	return edge.InFrontOf(problem.Mux(mux)), nil

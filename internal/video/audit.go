@@ -38,6 +38,9 @@ const (
 	ActionKeyRevoke        Action = "key.revoke"
 	ActionSigningKeyRotate Action = "signing_key.rotate"
 	ActionSigningKeyRevoke Action = "signing_key.revoke"
+	ActionSessionCreate    Action = "session.create"
+	ActionSessionTenant    Action = "session.choose_tenant"
+	ActionSessionEnd       Action = "session.end"
 	ActionTenantLimits     Action = "tenant.set_limits"
 	ActionTenantWatermark  Action = "tenant.set_watermark"
 )
@@ -50,6 +53,7 @@ var Actions = []Action{
 	ActionChaptersPut, ActionChaptersDelete, ActionPosterPut, ActionPosterDelete, ActionShareCreate, ActionShareDelete,
 	ActionWatermarkAdd, ActionWatermarkDelete,
 	ActionWebhookCreate, ActionWebhookUpdate, ActionWebhookDelete, ActionWebhookRotate, ActionWebhookTest, ActionWebhookReplay,
+	ActionSessionCreate, ActionSessionTenant, ActionSessionEnd,
 	ActionKeyCreate, ActionKeyRevoke, ActionSigningKeyRotate, ActionSigningKeyRevoke, ActionTenantLimits, ActionTenantWatermark,
 }
 

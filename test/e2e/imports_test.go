@@ -122,6 +122,9 @@ func TestImports(t *testing.T) {
 	if r := s.call("POST", "/api/video/"+missing.ID+"/import", nil); r.status != http.StatusOK || !strings.Contains(string(r.body), `"pending_upload"`) {
 		t.Errorf("another try answers %d %s", r.status, r.body)
 	}
+	if r := s.call("GET", "/api/audit?action=video.retry_import", nil); strings.Count(string(r.body), missing.ID) != 1 {
+		t.Errorf("the audit log has %s", r.body)
+	}
 	s.until("the other try to fail", time.Minute, func() bool { return s.importState(missing.ID).Status == "fail" })
 	s.call("POST", "/api/video/"+u.ID+"/import", nil).problem(t, http.StatusConflict, "upload_closed")
 	s.importedAgain(u, o.URL)

@@ -165,11 +165,13 @@ func heard[T any](b *tab, method string) []T {
 	return all
 }
 
-// emulate has the page drawn so wide, in a light or dark scheme.
+// emulate has the page drawn so wide, in a light or dark scheme, without motion: colours half way between two would be judged.
 func (b *tab) emulate(width int, scheme string) {
 	b.t.Helper()
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
-	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{
+		{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"},
+	}}, nil)
 }
 
 // keepsPictures reports whether somebody will see pictures of pages.

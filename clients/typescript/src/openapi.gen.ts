@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who changed what in your tenant, newest first
+         * @description Everything that changes something is in it, for 400 days. Reading and playback are not, nor tokens and URLs for them.
+         */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/key": {
         parameters: {
             query?: never;
@@ -37,6 +57,50 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who is signed in
+         * @description The browsers in which people work in your tenant, newest first. Keys of the operator's tenant see all.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/session/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Sign out, or end the session of another person
+         * @description People end their own session without any scope. It takes the scope admin to end another one.
+         */
+        delete: operations["endSession"];
+        options?: never;
+        head?: never;
+        /**
+         * Work in another tenant
+         * @description Only somebody who is signed in can do this, for their own session.
+         */
+        patch: operations["chooseTenant"];
         trace?: never;
     };
     "/api/system": {
@@ -699,6 +763,36 @@ export interface components {
              */
             status: number | null;
         };
+        AuditActor: {
+            /** @description The id of the key. Of a person, their address. Of a command, its user on the machine. */
+            id: string;
+            /** @description key: a program. person: somebody who was signed in. system: a command on the machine, or Spool itself. */
+            kind: components["schemas"]["AuditActorKind"];
+            name: string;
+        };
+        /** @enum {string} */
+        AuditActorKind: "key" | "person" | "system";
+        AuditEntry: {
+            /** @description What was done, such as video.create. New ones may be added. */
+            action: string;
+            actor: components["schemas"]["AuditActor"];
+            /** @description The IP address that the request came from. Absent: it did not come from a network. */
+            address?: string;
+            /** Format: date-time */
+            at: string;
+            /** @description What else it was done to: the id of a key, webhook, share, resolution or watermark, or the language of captions. Of video.delete: expired, if Spool did it because of expiresAt. */
+            target?: string;
+            /**
+             * Format: uuid
+             * @description The video that it was done to, which may be deleted.
+             */
+            videoId?: string;
+        };
+        AuditList: {
+            entries: components["schemas"]["AuditEntry"][];
+            /** @description The cursor of the next page; absent on the last one. */
+            nextCursor?: string;
+        };
         Captions: {
             /** @description What is spoken, or also what is heard. */
             kind: components["schemas"]["CaptionsKind"];
@@ -1055,7 +1149,7 @@ export interface components {
         Key: {
             /** @description The resolutions that an import gets whose request names none. Clients may ask for them where people choose none. */
             defaultResolutions: components["schemas"]["ResolutionName"][];
-            /** @description As spool keys list shows it. */
+            /** @description As spool keys list shows it. Of somebody who is signed in: their e-mail address or, where the provider does not vouch for one, its id of the person. */
             id: string;
             /** @description The keys of the tenant that are not revoked, newest first, with the one that asks. Absent if that lacks the scope admin. */
             keys?: components["schemas"]["TenantKey"][];
@@ -1076,7 +1170,22 @@ export interface components {
              *     ]
              */
             scopes: string[];
+            /** @description The session that makes the request. Absent: it is made with a key. */
+            session?: components["schemas"]["KeySession"];
             tenant: string;
+        };
+        KeySession: {
+            /** Format: date-time */
+            expiresAt: string;
+            /**
+             * Format: uuid
+             * @description For endSession.
+             */
+            id: string;
+            /** @description Of the person. */
+            name: string;
+            /** @description In which the person may work; see chooseTenant. */
+            tenants: string[];
         };
         Kind: {
             /** @example encode */
@@ -1114,6 +1223,8 @@ export interface components {
             maxVideos: number;
         };
         /** @enum {string} */
+        ListAuditAction: "video.create" | "video.complete" | "video.retry_import" | "video.edit" | "video.make_public" | "video.make_private" | "video.replace" | "video.give_up_replace" | "video.delete" | "resolution.add" | "resolution.retry" | "resolution.delete" | "captions.put" | "captions.delete" | "chapters.put" | "chapters.delete" | "poster.put" | "poster.delete" | "share.create" | "share.delete" | "watermark.add" | "watermark.delete" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate_secret" | "webhook.test" | "webhook.replay" | "session.create" | "session.choose_tenant" | "session.end" | "key.create" | "key.revoke" | "signing_key.rotate" | "signing_key.revoke" | "tenant.set_limits" | "tenant.set_watermark";
+        /** @enum {string} */
         ListVideosOrder: "asc" | "desc";
         /** @enum {string} */
         ListVideosSort: "createdAt" | "title" | "duration" | "size" | "newest" | "oldest";
@@ -1128,7 +1239,7 @@ export interface components {
              */
             expiresAt?: string;
             id: string;
-            /** @description The id of the key that made it. Absent: the operator made it. */
+            /** @description The id of the key, or the e-mail address of the person, that made it. Absent: the operator made it. */
             madeBy?: string;
             name: string;
             scopes: string[];
@@ -1639,6 +1750,33 @@ export interface components {
             /** @description Absent for a video of another tenant. */
             videoId?: string;
         };
+        Session: {
+            /** @description The IP address of the sign-in. */
+            address: string;
+            /** @description What the browser calls itself. */
+            browser: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** @description It is the session that makes this request. */
+            current: boolean;
+            /** Format: date-time */
+            expiresAt: string;
+            /** Format: uuid */
+            id: string;
+            person: components["schemas"]["SessionPerson"];
+            /** @description In which the person works. */
+            tenant: string;
+        };
+        SessionList: {
+            /** @description The cursor of the next page; absent on the last one. */
+            nextCursor?: string;
+            sessions: components["schemas"]["Session"][];
+        };
+        SessionPerson: {
+            /** @description The e-mail address or, where the provider does not vouch for one, its id of the person. Of the link of the first start: the id of the key. */
+            id: string;
+            name: string;
+        };
         Share: {
             /** Format: date-time */
             createdAt: string;
@@ -1746,6 +1884,10 @@ export interface components {
              */
             videos: number;
         };
+        TenantChoice: {
+            /** @description One of the tenants that getKey lists. */
+            tenant: string;
+        };
         TenantKey: {
             /** Format: date-time */
             createdAt: string;
@@ -1757,7 +1899,7 @@ export interface components {
              */
             expiresAt?: string;
             id: string;
-            /** @description The id of the key that made it. Absent: the operator made it. */
+            /** @description The id of the key, or the e-mail address of the person, that made it. Absent: the operator made it. */
             madeBy?: string;
             name: string;
             scopes: string[];
@@ -2287,6 +2429,93 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description How many entries at most. */
+                limit?: number;
+                /** @description The nextCursor of the page before; absent: the newest entries. */
+                cursor?: string;
+                /** @description Only what this actor did: the id of a key, or what a person is called by. */
+                actor?: string;
+                /** @description Only these changes. */
+                action?: components["schemas"]["ListAuditAction"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getKey: {
         parameters: {
             query?: {
@@ -2527,6 +2756,287 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description How many sessions at most. */
+                limit?: number;
+                /** @description The nextCursor of the page before; absent: the newest sessions. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the session. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    chooseTenant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the session. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TenantChoice"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

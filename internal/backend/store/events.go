@@ -32,6 +32,14 @@ func (s *Store) eventTime() time.Time {
 	return s.now()
 }
 
+// time is when the transaction says that something has happened.
+func (t *Tx) time() time.Time {
+	if t.now == nil {
+		return time.Now()
+	}
+	return t.now()
+}
+
 // emit says that something has happened to a video. The statements that change a status call it, so no caller can
 // forget it.
 func (t *Tx) emit(kind video.EventType, id video.ID) {
@@ -48,7 +56,7 @@ func (t *Tx) emitResolutionReady(ctx context.Context, id video.ResolutionID) err
 		return Wrap("find video of resolution", err)
 	}
 	n, err := t.Exec(ctx, "note playable video", `
-		UPDATE video SET playable_at = $1 WHERE id = $2 AND playable_at IS NULL`, Millis(t.now()), e.Video)
+		UPDATE video SET playable_at = $1 WHERE id = $2 AND playable_at IS NULL`, Millis(t.time()), e.Video)
 	if n > 0 {
 		t.emit(video.EventPlayable, e.Video)
 	}

@@ -77,7 +77,7 @@ type Tx struct {
 	conn      *sql.Conn
 	postgres  bool
 	keepAlive time.Duration
-	now       func() time.Time
+	now       func() time.Time // nil: the time of this machine
 	committed []func()
 	emitted   []Event // recorded when the transaction ends
 }

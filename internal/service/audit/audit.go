@@ -53,12 +53,16 @@ func (l *Log) List(ctx context.Context, by auth.Actor, f Filter, after video.Cur
 	return Page{Entries: all[:limit], Next: video.Cursor{CreatedAt: last.At, ID: video.ID(last.ID)}}, nil
 }
 
-// By returns a context in which changes are those of an actor, whose request came from an address.
+// By returns a context for changes that an actor asks for, whose request came from an address.
 func By(ctx context.Context, by auth.Actor, address string) context.Context {
-	return store.WithDoer(ctx, video.Doer{Kind: video.DoerKey, ID: by.KeyID, Name: by.Name, Tenant: by.Tenant, Address: address})
+	kind := video.DoerKey
+	if by.Person != "" {
+		kind = video.DoerPerson
+	}
+	return store.WithDoer(ctx, video.Doer{Kind: kind, ID: by.ID(), Name: by.Name, Tenant: by.Tenant, Address: address})
 }
 
-// ByCommand returns a context in which changes are those of a command on the machine.
+// ByCommand returns a context for changes that a command on the machine makes.
 func ByCommand(ctx context.Context) context.Context {
 	id := "unknown"
 	if u, err := user.Current(); err == nil {

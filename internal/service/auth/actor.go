@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,14 +26,19 @@ var Scopes = []Scope{Read, Write, Delete, Admin}
 
 // Actor is who makes a request.
 type Actor struct {
-	KeyID  string
-	Name   string // of the key
-	Tenant video.Tenant
-	Scopes []Scope
-	Until  time.Time // the key ends then; zero: never
+	KeyID   string // "": a person is signed in
+	Person  string // what a person who is signed in is called by
+	Name    string // of the key or the person
+	Session string // the session with which the request was made; "": it has the key itself
+	Tenant  video.Tenant
+	Scopes  []Scope
+	Until   time.Time // the key ends then; zero: never
 	// Video is the only video that the holder of a token may access, whatever its tenant.
 	Video video.ID
 }
+
+// ID is what the actor is called by: the ID of the key, or what the person is called by.
+func (a Actor) ID() string { return cmp.Or(a.KeyID, a.Person) }
 
 // owns reports whether a video is one that the actor may access.
 func (a Actor) owns(v video.Video) bool {
@@ -46,10 +52,17 @@ func (a Actor) owns(v video.Video) bool {
 func (a Actor) Require(scopes ...Scope) error {
 	for _, s := range scopes {
 		if !slices.Contains(a.Scopes, s) {
-			return &video.Error{Kind: video.Forbidden, Code: "insufficient_scope", Msg: fmt.Sprintf("This API key lacks the scope %q.", s)}
+			return &video.Error{Kind: video.Forbidden, Code: "insufficient_scope", Msg: fmt.Sprintf("%s the scope %q.", a.lacks(), s)}
 		}
 	}
 	return nil
+}
+
+func (a Actor) lacks() string {
+	if a.Person != "" {
+		return "Your account lacks"
+	}
+	return "This API key lacks"
 }
 
 // RequireOperator returns an error unless the key may administer the whole service, so that it has the scope

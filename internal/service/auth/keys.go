@@ -63,7 +63,23 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (Actor, error) {
 	if err != nil {
 		return Actor{}, err
 	}
-	return Actor{KeyID: row.ID, Name: row.Name, Tenant: row.Tenant, Scopes: scopesOf(row), Until: row.ExpiresAt}, nil
+	return actorOf(row), nil
+}
+
+// Actor returns who holds the key with this ID. One that is not valid any more is invalid_api_key.
+func (k *Keys) Actor(ctx context.Context, id string) (Actor, error) {
+	found, err := keysByID(ctx, k.rows.store.Queries, []string{id})
+	if err != nil {
+		return Actor{}, err
+	}
+	if len(found) == 0 || !k.inForce(found[0]) {
+		return Actor{}, invalidKey()
+	}
+	return actorOf(found[0]), nil
+}
+
+func actorOf(row keyRow) Actor {
+	return Actor{KeyID: row.ID, Name: row.Name, Tenant: row.Tenant, Scopes: scopesOf(row), Until: row.ExpiresAt}
 }
 
 func invalidKey() *video.Error {

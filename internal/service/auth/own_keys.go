@@ -47,11 +47,11 @@ func (k *Keys) CreateOwn(ctx context.Context, by Actor, d KeyDraft) (secret stri
 	if faults := slices.Concat(checkKeyName(d.Name), checkKeyScopes(d.Scopes), checkKeyLife(d.Life)); len(faults) > 0 {
 		return "", Key{}, video.InvalidFields(faults...)
 	}
-	key := Key{Name: d.Name, Tenant: by.Tenant, Scopes: by.Scopes, MadeBy: by.KeyID}
+	key := Key{Name: d.Name, Tenant: by.Tenant, Scopes: by.Scopes, MadeBy: by.ID()}
 	if d.Scopes != nil {
 		if i := slices.IndexFunc(d.Scopes, func(s Scope) bool { return !slices.Contains(by.Scopes, s) }); i >= 0 {
 			return "", Key{}, &video.Error{Kind: video.Forbidden, Code: "insufficient_scope",
-				Msg: fmt.Sprintf("This API key lacks the scope %q, so it cannot make a key that has it.", d.Scopes[i])}
+				Msg: fmt.Sprintf("%s the scope %q, so it cannot make a key that has it.", by.lacks(), d.Scopes[i])}
 		}
 		key.Scopes = slices.DeleteFunc(slices.Clone(Scopes), func(s Scope) bool { return !slices.Contains(d.Scopes, s) })
 	}
@@ -66,7 +66,7 @@ func (k *Keys) CreateOwn(ctx context.Context, by Actor, d KeyDraft) (secret stri
 	if err != nil {
 		return "", Key{}, err
 	}
-	inserted, err := k.rows.insertMade(ctx, row, MaxMadeKeys, keptMadeKeys)
+	inserted, err := k.rows.insertMade(ctx, row, by.KeyID, MaxMadeKeys, keptMadeKeys)
 	switch {
 	case video.KindOf(err) == video.NotFound: // the actor's key was revoked since the request began
 		err = invalidKey()
@@ -77,7 +77,7 @@ func (k *Keys) CreateOwn(ctx context.Context, by Actor, d KeyDraft) (secret stri
 	if err != nil {
 		return "", Key{}, err
 	}
-	k.log.InfoContext(ctx, "an API key was made over the API", "key", key.ID, "name", key.Name, "tenant", key.Tenant, "scopes", key.Scopes, "by", by.KeyID)
+	k.log.InfoContext(ctx, "an API key was made over the API", "key", key.ID, "name", key.Name, "tenant", key.Tenant, "scopes", key.Scopes, "by", by.ID())
 	return secret, key, nil
 }
 
@@ -110,7 +110,7 @@ func (k *Keys) RevokeOwn(ctx context.Context, by Actor, id string) error {
 	if err := k.rows.revokeOf(ctx, by.Tenant, id, k.now()); err != nil {
 		return err
 	}
-	k.log.InfoContext(ctx, "an API key was revoked over the API", "key", id, "tenant", by.Tenant, "by", by.KeyID)
+	k.log.InfoContext(ctx, "an API key was revoked over the API", "key", id, "tenant", by.Tenant, "by", by.ID())
 	return nil
 }
 

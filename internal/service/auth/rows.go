@@ -55,25 +55,27 @@ func insertKeyRow(ctx context.Context, tx *store.Tx, k keyRow) error {
 }
 
 // insertMade stores a key that another key makes, unless most such keys of its tenant are valid
-// already. If the other key was revoked in the meantime, it is not found. Of those that are no longer valid, it keeps
+// already. maker is the ID of that key, or "" if a person made it. If the key was revoked in the meantime, it is not found. Of those that are no longer valid, it keeps
 // the newest, as many as kept says: otherwise somebody who makes and revokes keys for ever would fill the database.
-func (r rows) insertMade(ctx context.Context, k keyRow, most, kept int) (inserted bool, err error) {
+func (r rows) insertMade(ctx context.Context, k keyRow, maker string, most, kept int) (inserted bool, err error) {
 	err = r.store.InTx(ctx, func(tx *store.Tx) (err error) {
-		inserted, err = insertMade(ctx, tx, k, most, kept)
+		inserted, err = insertMade(ctx, tx, k, maker, most, kept)
 		return err
 	})
 	return inserted && err == nil, err
 }
 
-func insertMade(ctx context.Context, tx *store.Tx, k keyRow, most, kept int) (inserted bool, err error) {
+func insertMade(ctx context.Context, tx *store.Tx, k keyRow, maker string, most, kept int) (inserted bool, err error) {
 	if err := tx.LockTenant(ctx, k.Tenant); err != nil {
 		return false, err
 	}
-	// This update changes nothing. It locks the row of the maker, so that it waits for a revocation that runs.
-	if valid, err := tx.Exec(ctx, "hold the maker of a key",
-		`UPDATE api_key SET made_by = made_by WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
-		k.MadeBy, store.Millis(k.CreatedAt)); err != nil || valid == 0 {
-		return false, cmp.Or(err, error(keyNotFound()))
+	if maker != "" {
+		// This update changes nothing. It locks the row of the maker, so that it waits for a revocation that runs.
+		if valid, err := tx.Exec(ctx, "hold the maker of a key",
+			`UPDATE api_key SET made_by = made_by WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+			maker, store.Millis(k.CreatedAt)); err != nil || valid == 0 {
+			return false, cmp.Or(err, error(keyNotFound()))
+		}
 	}
 	var n int
 	if err := tx.QueryRow(ctx, `

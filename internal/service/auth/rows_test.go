@@ -54,7 +54,7 @@ func TestKeysAreFoundByAnIndex(t *testing.T) {
 		_, err := tx.Exec(ctx, "insert key", insertKey, maker.columns()...)
 		_, errHash := keyByHash(ctx, q, "hash")
 		_, errIDs := keysByID(ctx, q, []string{"a", "b"})
-		_, errMade := insertMade(ctx, tx, keyRow{ID: "made", Tenant: "t", Hash: "made", MadeBy: "maker", CreatedAt: noon}, 10, 10)
+		_, errMade := insertMade(ctx, tx, keyRow{ID: "made", Tenant: "t", Hash: "made", MadeBy: "maker", CreatedAt: noon}, "maker", 10, 10)
 		_, errFirst := keysOfTenant(ctx, q, "t", video.Cursor{}, 10)
 		_, errNext := keysOfTenant(ctx, q, "t", video.Cursor{CreatedAt: noon, ID: "x"}, 10)
 		if video.KindOf(errHash) == video.NotFound {
@@ -248,7 +248,7 @@ func ownKeyIsRevoked(t *testing.T, st *store.Store) {
 func keysAreMade(t *testing.T, st *store.Store) {
 	add := func(k keyRow, want bool) {
 		t.Helper()
-		if got, err := (rows{st}).insertMade(t.Context(), k, 2, 1); err != nil || got != want {
+		if got, err := (rows{st}).insertMade(t.Context(), k, k.MadeBy, 2, 1); err != nil || got != want {
 			t.Fatalf("%s was made: %t, %v; want %t", k.ID, got, err, want)
 		}
 	}
@@ -276,6 +276,6 @@ func keysAreMade(t *testing.T, st *store.Store) {
 	}
 	late := newKey(8)
 	late.Tenant, late.MadeBy = "other", maker.ID
-	_, err := (rows{st}).insertMade(t.Context(), late, 2, 1)
+	_, err := (rows{st}).insertMade(t.Context(), late, late.MadeBy, 2, 1)
 	wantCode(t, err, video.NotFound, "key_not_found")
 }

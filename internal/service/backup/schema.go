@@ -25,6 +25,7 @@ var notBackedUp = map[string]string{
 	"migration":           "a restore makes the schema itself",
 	"database_identity":   "a copy is another database, with an ownership marker of its own",
 	"periodic_job":        "when periodic jobs last ran here, and the last backup of this database",
+	"session":             "who is signed in: people sign in again at another server",
 	"upload_lease":        "which process writes to an upload now",
 	"storage_usage":       "what the last sweeps counted",
 	"backup_hold":         "which backups run now",

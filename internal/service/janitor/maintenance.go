@@ -13,6 +13,7 @@ import (
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/replace"
+	"github.com/spool-video/spool/internal/service/signin"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/visibility"
@@ -73,7 +74,7 @@ func (m *Maintenance) Run(ctx context.Context) {
 			m.runJob(ctx, m.Recount)
 		case <-reconcile.C:
 			m.runJob(ctx, m.reconcile)
-			m.runJob(ctx, m.tidyAudit)
+			m.runJob(ctx, m.removeOld)
 		case <-sweep.C:
 			m.runJob(ctx, m.sweep)
 		case <-uploads.C:
@@ -154,10 +155,13 @@ func (m *Maintenance) reconcile(ctx context.Context) {
 	}
 }
 
-// tidyAudit removes old entries of the audit log, which workers may not see.
-func (m *Maintenance) tidyAudit(ctx context.Context) {
+// removeOld removes old entries of the audit log and sessions that have ended, which workers may not see.
+func (m *Maintenance) removeOld(ctx context.Context) {
 	if m.Deleter == nil || !m.acquire(ctx, "audit log", sweepEvery) {
 		return
+	}
+	if err := signin.RemoveExpired(ctx, m.Store, m.Clock.Now()); err != nil {
+		m.Log.WarnContext(ctx, "could not remove sessions that have ended", "err", err)
 	}
 	if err := audit.RemoveOld(ctx, m.Store, m.Clock.Now()); err != nil {
 		m.Log.WarnContext(ctx, "could not remove old entries of the audit log", "err", err)

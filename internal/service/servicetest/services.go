@@ -28,6 +28,7 @@ import (
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/replace"
 	"github.com/spool-video/spool/internal/service/share"
+	"github.com/spool-video/spool/internal/service/signin"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/visibility"
@@ -52,6 +53,7 @@ type Config struct {
 	OutboundAllow  []string
 	PurgeClock     func() time.Time // nil: there is no CDN
 	Stills         *still.Maker     // nil: no pictures are made
+	SignIn         signin.Config
 }
 
 // finished ignores that a video became ready or failed.
@@ -97,6 +99,7 @@ type Services struct {
 	Shares     *share.Service
 	Tenants    *tenants.Service
 	Tokens     *auth.Tokens
+	SignIn     *signin.Service
 	Marker     *janitor.Marker
 	Clock      *clock.Clock
 	Replace    *replace.Service
@@ -169,6 +172,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	s.Chapters = chapters.New(p.Store, func() error { return s.Reserve.Check(chapters.MaxSize) })
 	s.Tenants = tenants.New(p.Store, now)
 	s.Tokens = auth.NewTokens(s.Signing, p.Store)
+	s.SignIn = signin.New(c.SignIn, p.Store, s.Keys, s.Signing, now)
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)
 	s.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
 		p.Store, p.Queue, p.Blobs, s.Uploads, s.Marker, now, finished, p.Hook)

@@ -12,6 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/blob/disk"
 	"github.com/spool-video/spool/internal/backend/queue"
+	"github.com/spool-video/spool/internal/service/audit"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/failpoint"
 	"github.com/spool-video/spool/internal/service/objects"
@@ -322,4 +323,24 @@ func TestASlowStorage(t *testing.T) {
 	r.Visibility.Wait = time.Minute
 	r.Must(r.Visibility.Set(t.Context(), r.By, r.id, false))
 	r.wantSettled(false, allFiles)
+}
+
+func TestChangesOfVisibilityAreAudited(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	v := b.Ready(servicetest.Plan("720p", "240p"))
+	for _, public := range []bool{false, false, true} {
+		b.Must(b.Visibility.Set(t.Context(), b.By, v.ID, public))
+	}
+	log, err := audit.New(b.Store, b.Now).List(t.Context(), b.By, audit.Filter{}, video.Cursor{}, 10)
+	b.Must(err)
+	var got []video.Action
+	for _, e := range log.Entries {
+		if e.Video == v.ID {
+			got = append(got, e.Action)
+		}
+	}
+	if want := []video.Action{video.ActionVideoPublish, video.ActionVideoHide}; !slices.Equal(got[:2], want) || slices.Contains(got[2:], video.ActionVideoHide) {
+		t.Errorf("the log has %v, want %v first, newest first", got, want)
+	}
 }

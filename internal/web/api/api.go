@@ -4,7 +4,8 @@
 //
 // There is deliberately no CORS below /api/ for API keys: they do not belong in pages of
 // other origins. The console has the same origin. The holder of a token for one video may
-// come from any origin; see token.go.
+// come from any origin; see token.go. People who are signed in have a cookie instead of a
+// key, and then requests of other origins are refused; see cookie.go.
 package api
 
 import (
@@ -47,6 +48,7 @@ type API struct {
 	routes   http.Handler           // everything below /api/, for authenticated requests
 	spec     func() ([]byte, error) // openapi.json
 
+	origins     *http.CrossOriginProtection // of requests with a session
 	subscribers *subscribers
 	warnings    rate.Sometimes // about invalid keys
 }
@@ -62,8 +64,9 @@ func New(services Services, config Config) *API {
 	a := &API{
 		services: services, config: config, limit: newLimiter(config.RateLimit, config.CheapReads, time.Now),
 		failures: limit.NewRates[netip.Prefix](failureRate, failureBurst, time.Now), warnings: rate.Sometimes{Interval: time.Minute},
-		subscribers: newSubscribers(services.Catalog.States, services.Keys.Valid, config.Log),
+		origins: newOrigins(config.BaseURL),
 	}
+	a.subscribers = newSubscribers(services.Catalog.States, a.services.valid, config.Log)
 	a.subscribers.tokens = services.Tokens
 	t := newTable()
 	for _, g := range a.groups() {

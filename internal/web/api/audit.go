@@ -52,7 +52,7 @@ type auditEntry struct {
 	Actor   auditActor   `json:"actor"`
 	Action  video.Action `json:"action" doc:"What was done, such as video.create. New ones may be added."`
 	VideoID video.ID     `json:"videoId,omitempty" format:"uuid" doc:"The video that it was done to, which may be deleted."`
-	Target  string       `json:"target,omitempty" doc:"What else it was done to: the id of a key, webhook, share, resolution or watermark, or the language of captions. Of video.delete: expired, if nobody asked for it."`
+	Target  string       `json:"target,omitempty" doc:"What else it was done to: the id of a key, webhook, share, resolution or watermark, or the language of captions. Of video.delete: expired, if Spool did it because of expiresAt."`
 	Address string       `json:"address,omitempty" doc:"The IP address that the request came from. Absent: it did not come from a network."`
 }
 

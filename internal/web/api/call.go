@@ -51,6 +51,7 @@ func (a *API) authenticated(w http.ResponseWriter, r *http.Request) {
 		c.actor, err = a.authenticate(r, w.Header())
 	}
 	if err != nil {
+		a.dropCookie(w, r, err)
 		problem.Write(w, r, err)
 		return
 	}
@@ -74,23 +75,23 @@ func (c *call) principal() limit.Principal {
 // authenticate returns who makes a request, and says in h how many more requests are allowed. The key is looked
 // up first, so that others who send invalid keys from the same address never affect a client with a valid one.
 func (a *API) authenticate(r *http.Request, h http.Header) (auth.Actor, error) {
-	secret, cost := r.Header.Get(headerKey), a.limit.cost(r)
+	given, cost := a.credentialOf(r), a.limit.cost(r)
 	// A flood of a key that is over its limit should cost no query for each request.
-	over := a.limit.rejection(secret)
+	over := a.limit.rejection(given.secret)
 	if over != nil {
 		if err := a.limit.allow(over.by, cost, h); err != nil {
 			over.slowDown(r.Context())
 			return auth.Actor{}, err
 		}
 	}
-	actor, err := a.services.Keys.Authenticate(r.Context(), secret)
+	actor, err := a.actorOf(r, given)
 	if err == nil {
 		if over != nil {
 			return actor, nil // it is counted already
 		}
-		return actor, a.limitOf(r.Context(), actor, secret, cost, h)
+		return actor, a.limitOf(r.Context(), actor, given.secret, cost, h)
 	}
-	if secret == "" {
+	if given.secret == "" {
 		return actor, err // a request without a key is not an attempt to guess one
 	}
 	return actor, a.countFailure(r, err)
@@ -101,7 +102,7 @@ func (a *API) limitOf(ctx context.Context, by auth.Actor, secret string, cost in
 	principal := limit.Principal{Tenant: by.Tenant}
 	err := a.limit.allow(principal, cost, h)
 	if err != nil && a.limit.reject(secret, principal) {
-		a.config.Log.WarnContext(ctx, "a tenant makes more requests than rate_limit allows", "key", by.KeyID, "tenant", by.Tenant)
+		a.config.Log.WarnContext(ctx, "a tenant makes more requests than rate_limit allows", "by", by.ID(), "tenant", by.Tenant)
 	}
 	return err
 }

@@ -113,7 +113,7 @@ func (r eventRoutes) follow(ctx context.Context, c *call) (*streamAnswer, error)
 // subscribe adds the stream of a call to the subscribers.
 func (r eventRoutes) subscribe(c *call, s catalog.State, known stateUpdate) (*subscriber, error) {
 	if c.token == "" {
-		return r.subscribers.add(c.principal(), c.actor.KeyID, s.Video.ID, known)
+		return r.subscribers.add(c.principal(), openedWith(c.actor), s.Video.ID, known)
 	}
 	return r.subscribers.addToken(c.principal(), c.token, s.Video.Tenant, s.Video.ID, known)
 }

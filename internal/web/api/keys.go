@@ -9,6 +9,7 @@ import (
 
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/catalog"
+	"github.com/spool-video/spool/internal/service/signin"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -18,6 +19,7 @@ type keyRoutes struct {
 	keys    *auth.Keys
 	uploads *uploads.Service
 	catalog *catalog.Catalog
+	people  *signin.Service
 }
 
 func (r keyRoutes) register(t *table) {
@@ -38,7 +40,7 @@ func (r keyRoutes) register(t *table) {
 
 // keyView is the key that makes the request. A page asks for it to offer only what the key may do.
 type keyView struct {
-	ID     string       `json:"id" doc:"As spool keys list shows it."`
+	ID     string       `json:"id" doc:"As spool keys list shows it. Of somebody who is signed in: their e-mail address or, where the provider does not vouch for one, its id of the person."`
 	Tenant video.Tenant `json:"tenant"`
 	Scopes []auth.Scope `json:"scopes" nullable:"false" doc:"What the key may do." example:"[\"read\",\"write\"]"`
 	// A page refuses a larger file before it creates a video for it.
@@ -46,6 +48,7 @@ type keyView struct {
 	// A page, and the command line, ask for these unless a person chooses others.
 	DefaultResolutions []resolutionName `json:"defaultResolutions" nullable:"false" doc:"The resolutions that an import gets whose request names none. Clients may ask for them where people choose none."`
 	Profiles           []profileView    `json:"profiles,omitempty" nullable:"false" doc:"The profiles that createVideo takes, by name. Absent if there are none."`
+	Session            *keySession      `json:"session,omitempty" doc:"The session that makes the request. Absent: it is made with a key."`
 	// The rest is for keys that may manage others.
 	Keys       []TenantKeyView `json:"keys,omitzero" required:"false" nullable:"false" doc:"The keys of the tenant that are not revoked, newest first, with the one that asks. Absent if that lacks the scope admin."`
 	NextCursor string          `json:"nextCursor,omitempty" doc:"The cursor of the next page of keys; absent on the last one."`
@@ -73,7 +76,7 @@ type TenantKeyView struct {
 	CreatedAt time.Time    `json:"createdAt"`
 	ExpiresAt *time.Time   `json:"expiresAt,omitempty" doc:"When it ends, or has ended. Absent: never."`
 	Current   bool         `json:"current" doc:"It is the key that makes this request."`
-	MadeBy    string       `json:"madeBy,omitempty" doc:"The id of the key that made it. Absent: the operator made it."`
+	MadeBy    string       `json:"madeBy,omitempty" doc:"The id of the key, or the e-mail address of the person, that made it. Absent: the operator made it."`
 }
 
 type madeKey struct {
@@ -89,8 +92,12 @@ type newKey struct {
 }
 
 func (r keyRoutes) get(ctx context.Context, c *call) (*keyView, error) {
+	session, err := r.sessionOf(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	out := &keyView{
-		ID: c.actor.KeyID, Tenant: c.actor.Tenant, Scopes: append([]auth.Scope{}, c.actor.Scopes...),
+		ID: c.actor.ID(), Session: session, Tenant: c.actor.Tenant, Scopes: append([]auth.Scope{}, c.actor.Scopes...),
 		MaxFileBytes: r.uploads.LargestFile(), DefaultResolutions: convertAll[resolutionName](r.catalog.DefaultResolutions()), Profiles: viewProfiles(r.catalog.Profiles()),
 	}
 	if !slices.Contains(c.actor.Scopes, auth.Admin) {

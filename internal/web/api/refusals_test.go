@@ -105,6 +105,7 @@ var bodyOperations = []bodyOperation{
 		{"scopes", `["read"]`, []string{`["read","read"]`, `["READ"]`, `["read",1,"x"]`, `"read"`}},
 		{"expiresIn", `3600`, []string{`315360000`, `315360001`, `"60"`}},
 	}},
+	{"chooseTenant", "PATCH", "/api/session/{id}", []field{{"tenant", `"acme"`, nil}}},
 	{"createWebhook", "POST", "/api/webhook", []field{
 		{"url", `"https://1.1.1.1/"`, []string{`"http://1.1.1.1/"`, `"https://127.0.0.1/"`, `"ftp://1.1.1.1/"`}},
 		{"events", `["video.ready"]`, []string{`["video.ready","video.ready"]`, `["video.ready",1,"x"]`, `"video.ready"`}},

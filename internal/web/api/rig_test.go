@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"image"
 	"image/png"
@@ -20,6 +21,7 @@ import (
 	"github.com/spool-video/spool/internal/service/audit"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/service/signin"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/watermarks"
 	"github.com/spool-video/spool/internal/service/webhook"
@@ -52,7 +54,7 @@ func newRig(t *testing.T, c Config, options ...func(*servicetest.Config)) *rig {
 	disk := func() (system.Disk, error) { return system.Disk{Free: 1 << 30, Size: 1 << 40}, nil }
 	r.api = New(Services{
 		Keys: r.Keys, Catalog: r.Catalog, Uploads: r.Uploads, Deleter: r.Deleter, Tenants: r.Tenants, Webhooks: r.webhooks,
-		Tokens: r.Tokens, Captions: r.Captions, Chapters: r.Chapters, Watermarks: r.Watermarks, Pictures: r.Pictures, Player: r.Player, Shares: r.Shares, Audit: audit.New(r.Store, r.Now), System: system.New("1.2.3", r.Store, r.Queue, disk),
+		Tokens: r.Tokens, Captions: r.Captions, Chapters: r.Chapters, Watermarks: r.Watermarks, Pictures: r.Pictures, Player: r.Player, Shares: r.Shares, Audit: audit.New(r.Store, r.Now), SignIn: r.SignIn, System: system.New("1.2.3", r.Store, r.Queue, disk),
 	}, c)
 	mux := http.NewServeMux()
 	r.api.Register(mux)
@@ -201,12 +203,51 @@ var tinyPNG = func() string {
 type scene struct {
 	*rig
 	ids map[string]string // by the placeholder in the path of an operation
+
+	cookie *http.Cookie // of somebody who is signed in
+}
+
+// signedIn are settings with which people can sign in.
+var signedIn = signin.Config{Policy: signin.Policy{Issuer: "https://id.example.com", Admins: []string{"boss@example.com"}, Claim: "groups"}}
+
+// admit signs in a person whose groups grant this, and returns the cookie and what the API says about them.
+func (r *rig) admit(address string, granted ...string) (*http.Cookie, keyView) {
+	r.T.Helper()
+	who := signin.Person{Issuer: signedIn.Issuer, Subject: "id", Address: address, Name: "Name", Claim: "groups", Granted: granted}
+	secret, err := r.SignIn.Admit(r.T.Context(), who, signin.From{Client: "192.0.2.1", Browser: "Browser"}, rand.Text())
+	r.Must(err)
+	cookie := signin.Cookie(signin.SessionCookie(false), secret, false, 60)
+	var me keyView
+	r.decode(r.askWith(cookie, "GET", "/api/key", ""), &me)
+	return cookie, me
+}
+
+// askWith is ask with a cookie instead of a key.
+func (r *rig) askWith(cookie *http.Cookie, method, path, body string) *httptest.ResponseRecorder {
+	q := request(method, path, body)
+	q.AddCookie(cookie)
+	return do(r.handler, q)
+}
+
+// request returns the request of an operation.
+func (s *scene) request(name, method, path, body string) *http.Request {
+	q := request(method, s.fill(path), s.fill(body))
+	switch {
+	case strings.HasPrefix(body, "WEBVTT"):
+		q.Header.Set("Content-Type", "text/vtt")
+	case body == tinyPNG:
+		q.Header.Set("Content-Type", "image/png")
+	case name == "choose tenant": // which no key can
+		q.AddCookie(s.cookie)
+		q.Header[http.CanonicalHeaderKey(headerKey)] = nil
+	}
+	return q
 }
 
 // newScene returns a scene. Its public video has captions, and its webhook an event that was fetched.
 func newScene(t *testing.T, c Config) *scene {
 	t.Helper()
-	r := newRig(t, c, func(c *servicetest.Config) { c.MaxImports, c.Stills = 1, stills() })
+	r := newRig(t, c, func(c *servicetest.Config) { c.MaxImports, c.Stills, c.SignIn = 1, stills(), signedIn })
 	public := r.Ready(servicetest.Plan("720p", "240p"))
 	private := r.Processing(video.Draft{Filename: "film.mp4", Thumbnails: []float64{1}, Metadata: json.RawMessage(`{"a":1}`)})
 	failed := r.Create(video.Draft{}).Video
@@ -230,6 +271,10 @@ func newScene(t *testing.T, c Config) *scene {
 	mark, err := r.Watermarks.Add(t.Context(), r.By, "", watermarks.Picture{PNG: []byte(tinyPNG), Width: 2, Height: 2})
 	r.Must(err)
 	s.ids["{watermark}"] = string(mark.ID)
+	cookie, me := r.admit("boss@example.com")
+	s.cookie, s.ids["{mine}"] = cookie, me.Session.ID
+	_, me = r.admit("boss@example.com")
+	s.ids["{session}"] = me.Session.ID
 	s.make("{webhook}", "id", "POST", "/api/webhook", `{"pull":true}`)
 	s.ask("POST", s.fill("/api/webhook/{webhook}/test"), "")
 	var fetched struct {
@@ -300,6 +345,9 @@ var everyOperation = []struct {
 	{"key", "GET", "/api/key", "", "/api/key", 200},
 	{"create key", "POST", "/api/key", `{"name":"site","scopes":["read"],"expiresIn":60}`, "/api/key", 201},
 	{"revoke key", "DELETE", "/api/key/{key}", "", "/api/key/{id}", 200},
+	{"list sessions", "GET", "/api/session", "", "/api/session", 200},
+	{"choose tenant", "PATCH", "/api/session/{mine}", `{"tenant":"default"}`, "/api/session/{id}", 200},
+	{"end session", "DELETE", "/api/session/{session}", "", "/api/session/{id}", 200},
 	{"audit", "GET", "/api/audit?action=key.revoke", "", "/api/audit", 200},
 	{"create webhook", "POST", "/api/webhook", `{"url":"https://1.1.1.1"}`, "/api/webhook", 201},
 	{"list webhooks", "GET", "/api/webhook", "", "/api/webhook", 200},

@@ -10,6 +10,7 @@ import (
 	"github.com/spool-video/spool/internal/service/pictures"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/share"
+	"github.com/spool-video/spool/internal/service/signin"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -38,6 +39,7 @@ type Services struct {
 	Player     *playback.Player
 	Shares     *share.Service
 	Audit      *audit.Log
+	SignIn     *signin.Service
 	Pictures   *pictures.Service
 
 	Visibility *visibility.Service
@@ -68,7 +70,8 @@ func (a *API) groups() []group {
 		tenantRoutes{s.Tenants},
 		systemRoutes{s.System},
 		webhookRoutes{s.Webhooks},
-		keyRoutes{s.Keys, s.Uploads, s.Catalog},
+		keyRoutes{s.Keys, s.Uploads, s.Catalog, s.SignIn},
+		sessionRoutes{s.SignIn},
 		auditRoutes{s.Audit},
 	}
 }

@@ -39,6 +39,7 @@ func TestScopeComesBeforeTheRequest(t *testing.T) {
 		{"GET", "/api/usage", []auth.Scope{auth.Write}},
 		{"GET", "/api/tenant?limit=x", []auth.Scope{auth.Read, auth.Write}},
 		{"GET", "/api/system", []auth.Scope{auth.Read, auth.Write}},
+		{"GET", "/api/session?limit=x", []auth.Scope{auth.Read, auth.Write}},
 		{"GET", "/api/audit?limit=x", []auth.Scope{auth.Read, auth.Write}},
 		{"POST", "/api/key", []auth.Scope{auth.Read, auth.Write}},
 		{"DELETE", "/api/key/x", []auth.Scope{auth.Read, auth.Write}},

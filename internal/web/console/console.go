@@ -2,11 +2,11 @@
 // in a browser. The page is plain HTML, CSS and JavaScript without a framework or a
 // build step: browsers load the files in the folder page as they are.
 //
-// The page is an API client like any other. It has no routes, session or rights of
-// its own, and offers what the scopes of the key allow (GET /api/key). The key that the
-// user enters is kept in the tab's sessionStorage, which new tabs ask the others for, or
-// in localStorage if the user wants that (key.js). It is sent as a header, so there is no
-// cookie that another page could abuse, and no secret in a URL.
+// The page is an API client like any other. It has no routes or rights of its own, and
+// offers what the scopes allow (GET /api/key). The key that the user enters is kept in the
+// tab's sessionStorage, which new tabs ask the others for, or in localStorage if the user
+// wants that (key.js). It is sent as a header. People who sign in have a cookie instead,
+// which no script can read and which the API takes from this page only.
 //
 // File names and metadata are hostile input. The page inserts them as text only
 // (dom.js). If that is ever forgotten, the Content-Security-Policy still stops them:

@@ -1,6 +1,6 @@
 // Package pages serves the pages that people without an API key see: /watch/{id} with a public video,
 // /embed/… with the player alone, for frames in other sites, /share/… with a video that a publisher shares, and /oembed,
-// which tells other sites how to show it.
+// which tells other sites how to show it. /signin/… leads people into the console.
 //
 // Pages are made on the server with html/template, so that a link shows its title and picture where it
 // is pasted, and every title is escaped. A video that is not playable yet has a page too: its script
@@ -24,6 +24,7 @@ import (
 	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/share"
+	"github.com/spool-video/spool/internal/service/signin"
 	"github.com/spool-video/spool/internal/web/assets"
 	"github.com/spool-video/spool/internal/web/player"
 )
@@ -39,6 +40,12 @@ type Config struct {
 	Base func(*http.Request) (string, error)
 	// Client returns the network of the client that made a request.
 	Client func(*http.Request) netip.Prefix
+	// SignIn signs people in to the console.
+	SignIn *signin.Service
+	// Secure reports whether cookies in the response to a request are for https alone.
+	Secure func(*http.Request) bool
+	// TrustedProxies are the peers whose X-Forwarded-For header names the client.
+	TrustedProxies []netip.Prefix
 	// Unlimited lets each client make as many requests as it likes.
 	Unlimited bool
 }
@@ -82,6 +89,10 @@ func Register(mux *http.ServeMux, c *catalog.Catalog, shares *share.Service, con
 	mux.HandleFunc("GET /share/{secret}", p.limited(p.sharePage))
 	mux.HandleFunc("POST /share/{secret}", p.limited(p.unlock))
 	mux.HandleFunc("GET /share/{secret}/download", p.limited(p.shareDownload))
+	mux.HandleFunc("GET /signin", p.limited(p.signIn))
+	mux.HandleFunc("GET /signin/provider", p.limited(p.signInProvider))
+	mux.HandleFunc("GET "+signin.Callback, p.limited(p.signedIn))
+	mux.HandleFunc("GET /signin/link/{secret}", p.limited(p.useLink))
 	mux.HandleFunc("GET /oembed", p.oembed)
 	return nil
 }

@@ -205,7 +205,8 @@ func writeJSON(w http.ResponseWriter, r *http.Request, v any, cache string) erro
 
 // refuse answers with a page that says what is wrong, or, to a script, with a problem.
 func (p *pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if r.URL.Query().Has("state") {
+	signIn := strings.HasPrefix(r.URL.Path, "/signin")
+	if r.URL.Query().Has("state") && !signIn { // which a provider sends as well
 		problem.Write(w, r, err)
 		return
 	}
@@ -222,7 +223,11 @@ func (p *pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		refusal
 		Embedded  bool
 		RequestID string
-	}{p.urls(root), refusalOf(pr), ancestors == anySite, pr.RequestID}
+		Back      string // "": there is nowhere to go
+	}{p.urls(root), refusalOf(pr), ancestors == anySite, pr.RequestID, ""}
+	if signIn {
+		data.refusal, data.Back = refusal{"You are not signed in", pr.Detail}, root
+	}
 	k := pageKind{template: "refused.html", root: root, ancestors: ancestors, cache: "no-store"}
 	if err := p.write(w, r, pr.Status, k, data); err != nil {
 		problem.Write(w, r, err)

@@ -37,6 +37,7 @@ const (
 	Embed    Purpose = "embed"    // of the page with the player of a video
 	Share    Purpose = "share"    // a cookie of somebody who knew the password of a share
 	Page     Purpose = "page"     // of all files of a video, for a page of this server that plays it
+	SignIn   Purpose = "signin"   // a cookie of somebody who is at the provider to sign in
 	Preview  Purpose = "preview"  // of the HLS and DASH files of a part of a video
 )
 

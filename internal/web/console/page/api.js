@@ -1,4 +1,4 @@
-// Requests to the API, with the key that the user entered.
+// Requests to the API, with the key that the user entered or, without one, with the cookie of their session.
 
 import { key } from "./key.js";
 
@@ -47,9 +47,9 @@ export async function request(method, path, options = {}) {
 }
 
 // open calls the API and returns the response with its body unread. It throws if the
-// response is an error. used is the key.
+// response is an error. used is the key; "": the session.
 export async function open(method, path, { body, raw, headers, signal, used = key() } = {}) {
-  const options = { method, signal, cache: "no-store", credentials: "omit", headers: { "X-API-KEY": used, ...headers } };
+  const options = { method, signal, cache: "no-store", credentials: used ? "omit" : "same-origin", headers: { ...(used && { "X-API-KEY": used }), ...headers } };
   if (raw !== undefined) options.body = raw; // of the type in headers
   if (body !== undefined) {
     options.body = JSON.stringify(body);

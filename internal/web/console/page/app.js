@@ -1,9 +1,9 @@
-// The console: asks for the key and shows the library, one video or the settings.
+// The console: asks people to sign in or for the key, and shows the library, one video or the settings.
 
 import { request, whenUnauthorized } from "./api.js";
 import { AuditPage } from "./audit.js";
 import { Dock } from "./dock.js";
-import { button, confirmAction, el, problemBox } from "./dom.js";
+import { announce, button, confirmAction, el, problemBox } from "./dom.js";
 import { askOtherTabs, forgetEverywhere, forgetKey, isOperator, key, may, setMe, useKey, whenArrived, whenForgotten, whoAmI } from "./key.js";
 import { everything, Library, sorts } from "./list.js";
 import { setUpMenu } from "./menu.js";
@@ -88,15 +88,15 @@ let routes = 0;
 async function route() {
   const turn = ++routes;
   if (parse().page === "video") import("./video.js").catch(() => {}); // meanwhile
-  if (!key()) await askOtherTabs();
+  if (!key() && !whoAmI()) await askOtherTabs();
   if (turn !== routes) return;
-  if (!key()) return showKeyForm();
   if (!whoAmI() && !await identify()) return;
   const to = parse();
   const VideoPage = to.page === "video" ? await loadVideoPage() : null;
   if (turn !== routes || (to.page === "video" && !VideoPage)) return;
   home ??= makeHome();
   forget.hidden = false;
+  forget.textContent = whoAmI().session ? "Sign out" : "Forget key";
   openUpload.hidden = !may("write");
   nav.classList.remove("waiting");
   for (const link of links) {
@@ -107,7 +107,7 @@ async function route() {
   show(to, VideoPage);
 }
 
-// identify asks what the key may do. It reports whether that is known.
+// identify asks what the user may do, with a key or a session. It reports whether that is known.
 async function identify() {
   try {
     setMe(await request("GET", "key"));
@@ -158,6 +158,9 @@ function showKeyForm(reason) {
   nav.classList.remove("waiting");
   for (const link of links) link.hidden = true;
   const message = el("div", {}, reason ? problemBox(reason) : "");
+  const people = el("div");
+  const heading = el("h1", {}, "Enter your API key");
+  const submit = el("button", { type: "submit", class: "main", id: "enter" }, "Open");
   const field = el("input", { type: "password", id: "key", autocomplete: "off", spellcheck: "false", required: true });
   const remember = el("input", { type: "checkbox", id: "remember" });
   const enter = (event) => {
@@ -170,14 +173,30 @@ function showKeyForm(reason) {
     route();
   };
   view.replaceChildren(el("form", { class: "panel gate", onsubmit: enter },
-    el("h1", {}, "Enter your API key"),
+    people, heading,
     el("p", {}, "Spool printed one at its first start. ", el("code", {}, "spool keys create"), " creates more."),
     message,
     el("div", { class: "field" }, el("label", { for: "key" }, "API key"), field),
     el("label", { class: "check" }, remember, el("span", {}, "Remember it on this computer")),
     el("p", { class: "fine" }, "Otherwise it is forgotten when you close the last tab of this page."),
-    el("p", { class: "actions" }, el("button", { type: "submit", class: "main", id: "enter" }, "Open"))));
+    el("p", { class: "actions" }, submit)));
   field.focus();
+  offerProvider(({ name, go }) => {
+    people.replaceChildren(el("h1", {}, "Sign in"), el("p", { class: "actions" }, go));
+    heading.replaceWith(el("h2", {}, "Or enter an API key"));
+    submit.classList.remove("main");
+    if (field.value === "") go.focus();
+    announce(`You can sign in with ${name}.`);
+  });
+}
+
+// offerProvider calls show with the button that signs in without a key, if the server has a provider for that.
+async function offerProvider(show) {
+  const response = await fetch(new URL("signin/provider", document.baseURI), { cache: "no-store", credentials: "omit" }).catch(() => null);
+  const { name } = response?.ok ? await response.json().catch(() => ({})) : {};
+  if (!name) return;
+  const go = button(`Sign in with ${name}`, () => location.assign(new URL(`signin?to=${encodeURIComponent(location.hash)}`, document.baseURI)), { class: "main", id: "sign-in" });
+  show({ name, go });
 }
 
 // signOut forgets the key and everything that was loaded with it.
@@ -196,12 +215,19 @@ function signOut(reason) {
 }
 
 forget.addEventListener("click", async () => {
-  if (home?.dock.busy && !await confirmAction("Forget the key now?", "Files are still being uploaded. They stop; enter the same key and choose them again to go on.", "Forget")) return;
+  if (home?.dock.busy && !await confirmAction("Leave now?", "Files are still being uploaded. They stop; come back and choose them again to go on.", "Leave")) return;
+  const { session } = whoAmI() ?? {};
+  try {
+    if (session) await request("DELETE", `session/${session.id}`);
+  } catch (error) {
+    if (error.status === 401) return; // it had ended
+    return showOutdated(error);
+  }
   forgetEverywhere();
   signOut();
 });
 openUpload.addEventListener("click", () => home.form.open());
-whenUnauthorized(signOut);
+whenUnauthorized((error) => signOut(error.code === "missing_api_key" ? undefined : error)); // no one is signed in yet
 whenForgotten(() => signOut());
 whenArrived(() => route());
 addEventListener("hashchange", () => {

@@ -27,7 +27,7 @@ export class AuditPage {
   #turn = 0;
 
   constructor() {
-    this.node = el("article", { class: "stack settings" }, this.#title,
+    this.node = el("article", { class: "stack settings audit" }, this.#title,
       el("section", { class: "panel", "aria-label": "Changes" },
         el("p", { class: "fine" }, "Who changed what in this tenant. Entries are kept for 400 days."),
         el("div", { class: "field" }, el("label", { for: "audit-action" }, "Show"), this.#action), this.#chosen,

@@ -1,4 +1,4 @@
-// The API key that the user entered, and what it may do.
+// The API key that the user entered, or the session of a user who is signed in, and what they may do.
 
 const storageKey = "spool.key";
 
@@ -66,13 +66,20 @@ channel?.addEventListener("message", ({ data }) => {
     sessionStorage.setItem(storageKey, data.key);
     onArrived();
   }
-  if (data.forget && key()) {
+  if (data.reload) location.reload();
+  if (data.forget && (key() || me)) {
     forgetKey();
     onForgotten();
   }
 });
 
-// me is what the server says about the key: {id, tenant, scopes, maxFileBytes, defaultResolutions, profiles}.
+// reloadOthers has other tabs load their page again: the person works in another tenant now.
+export function reloadOthers() {
+  channel?.postMessage({ reload: true });
+}
+
+// me is what the server says about the key: {id, tenant, scopes, maxFileBytes, defaultResolutions, profiles}. If the user is signed in
+// and has entered no key, it has a session, too: {id, name, expiresAt, tenants}.
 let me = null;
 
 export function setMe(identity) {
