@@ -372,7 +372,7 @@ func (c *console) wantMenu() {
 	c.t.Helper()
 	c.tab.emulate(390, "light")
 	c.click("#menu", "Menu")
-	c.waitText("#links a", "API docs")
+	c.waitText("#links a", "Docs")
 	c.waitText("#links button", "Forget key")
 	c.look("menu")
 	c.tab.emulate(390, "light")
