@@ -237,3 +237,19 @@ func TestRequestsAboutChapters(t *testing.T) {
 		wantRequest(t, want, do)
 	}
 }
+
+func TestRequestsForTheAudience(t *testing.T) {
+	t.Parallel()
+	for want, do := range map[string]func(context.Context, *Client) error{
+		`GET /api/video/v1/audience?from=2030-01-02T12%3A00%3A00Z `: func(ctx context.Context, c *Client) error {
+			_, err := c.VideoAudience(ctx, "v1", time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC), time.Time{})
+			return err
+		},
+		`GET /api/audience `: func(ctx context.Context, c *Client) error {
+			_, err := c.Audience(ctx, time.Time{}, time.Time{})
+			return err
+		},
+	} {
+		wantRequest(t, want, do)
+	}
+}

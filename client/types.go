@@ -280,6 +280,7 @@ type Usage struct {
 	Bytes        int64   `json:"bytes"`
 	MinutesToday float64 `json:"minutesToday"`
 	InWork       int64   `json:"inWork"`
+	BytesSent    int64   `json:"bytesSent"` // of videos that the server itself has sent since the month began, UTC
 	Limits       Limits  `json:"limits"`
 }
 

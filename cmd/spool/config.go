@@ -81,6 +81,9 @@ type Config struct {
 	Encoder           string             `default:"software" placeholder:"KIND" help:"The encoder: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
 	Pictures          bool               `default:"true" negatable:"" help:"Make a storyboard, a preview, and smaller AVIF and WebP pictures of each video."`
 	MeasureQuality    bool               `default:"true" negatable:"" help:"Compare a few frames of each finished video with its source, for the report."`
+	Audience          string             `default:"on" placeholder:"on|off" help:"Count what is watched: on, or off. Nothing that leads to a person is stored."`
+	AudienceDays      int                `default:"400" placeholder:"DAYS" help:"How many days these counts are kept."`
+	GeoDatabase       string             `placeholder:"FILE" help:"MaxMind file (.mmdb) with the countries of addresses, for the audience. Empty: countries are not counted."`
 	Workers           int                `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0: one per core."`
 	FFmpegNice        int                `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"Niceness of ffmpeg, from 0 to 19 as in nice(1). The higher it is, the more of a busy CPU other processes get, such as Spool's server."`
 	Sandbox           string             `default:"on" placeholder:"MODE" help:"on confines ffmpeg: it can read one file and write to one folder, without network. Use off only if the kernel does not support this."`
@@ -198,6 +201,7 @@ func (c *Config) choiceFaults() []string {
 		oneOf("max_resolution", c.MaxResolution, video.Names),
 		oneOf("hdr", c.HDR, video.HDRs),
 		oneOf("encoder", c.Encoder, encode.Accelerators),
+		c.audienceFaults(),
 		oneOf("sandbox", c.Sandbox, []sandbox.Mode{sandbox.On, sandbox.Off}),
 	)
 }

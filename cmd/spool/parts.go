@@ -161,6 +161,9 @@ func (p *parts) maintain(ctx context.Context) {
 			panics.Log(ctx, p.log, "following the signing keys panicked", func() { p.signing.Follow(ctx, p.log) })
 		})
 	}
+	if p.audience != nil {
+		all.Go(func() { panics.Log(ctx, p.log, "counting the audience panicked", func() { p.audience.Run(ctx) }) })
+	}
 	all.Go(func() { p.removeOldEvents(ctx) })
 	all.Go(func() { panics.Log(ctx, p.log, "clearing the storage panicked", func() { p.tidy(ctx) }) })
 	all.Go(func() { panics.Log(ctx, p.log, "indexing captions panicked", func() { p.indexer.Run(ctx) }) })

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/panics"
+	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/access"
 	"github.com/spool-video/spool/internal/web/connections"
 	"github.com/spool-video/spool/internal/web/delivery"
@@ -25,6 +26,7 @@ type service struct {
 	handler   http.Handler                    // API, uploads and playback
 	ready     func(context.Context) error     // whether the database and the storage respond
 	trace     func(http.Handler) http.Handler // traces requests; nil: they are not traced
+	sent      func(video.ID, int64)           // is told how much was sent of a video; nil: nothing counts it
 	follow    func(context.Context)           // feeds event streams; nil: there are none
 	interrupt func()                          // interrupts requests that may take hours and can be resumed; nil: there are none
 	start     func(context.Context) error     // begins to take tasks
@@ -59,7 +61,7 @@ func newServer(svc *service, m *metrics.Metrics, log *slog.Logger, t stopTimeout
 	probe := http.NewServeMux()
 	h.Register(probe)
 	probe.Handle("GET /metrics", m.Handler(log))
-	logged := access.Log(problem.Recover(dispatch(problem.Mux(probe), svc.handler)), log, m, time.Now, trusted)
+	logged := access.Log(problem.Recover(dispatch(problem.Mux(probe), svc.handler)), log, m, time.Now, trusted, svc.sent)
 	traced := logged
 	if svc.trace != nil {
 		traced = svc.trace(traced)

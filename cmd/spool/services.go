@@ -9,6 +9,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/metrics"
+	"github.com/spool-video/spool/internal/service/audience"
 	"github.com/spool-video/spool/internal/service/audit"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
@@ -52,6 +53,8 @@ type services struct {
 	watermarks  *watermarks.Service
 	catalog     *catalog.Catalog
 	shares      *share.Service
+	tokens      *auth.Tokens
+	audience    *audience.Service // nil in a worker
 	cleaner     *janitor.Cleaner
 	replace     *replace.Service
 	deleter     *janitor.Deleter
@@ -107,6 +110,10 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		Purges: p.purges, Changed: p.player.Forget,
 	})
 	p.shares = share.New(p.store, p.signing, p.catalog, now)
+	p.tokens = auth.NewTokens(p.signing, p.store)
+	if err := p.buildAudience(c, log, m); err != nil {
+		return err
+	}
 	p.replace = replace.New(p.store, p.blobs, passes, p.purges, now, log, p.player.Forget, hook)
 	p.captions = captions.New(p.store, p.blobs, p.purges, func() error { return p.reserve.Check(captions.MaxSize) })
 	p.chapters = chapters.New(p.store, func() error { return p.reserve.Check(chapters.MaxSize) })
@@ -141,8 +148,9 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 func (p *parts) forAPI() api.Services {
 	return api.Services{
 		Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks,
-		Tokens: auth.NewTokens(p.signing, p.store), Captions: p.captions, Chapters: p.chapters, Watermarks: p.watermarks, Pictures: p.pictures, System: p.system, Player: p.player, Shares: p.shares, Visibility: p.visibility,
+		Tokens: p.tokens, Captions: p.captions, Chapters: p.chapters, Watermarks: p.watermarks, Pictures: p.pictures, System: p.system, Player: p.player, Shares: p.shares, Visibility: p.visibility,
 		Audit: audit.New(p.store, p.clock.Now), SignIn: p.people,
+		Audience: p.audience,
 	}
 }
 

@@ -174,6 +174,7 @@ func (c *Config) buildHandlers(ctx context.Context, svc *service, p *parts, log 
 	})
 	m.WatchStreams(edge.OpenStreams)
 	m.WatchWebhooks(ctx, p.webhooks.OldestPending)
+	svc.sent = p.audience.Served
 	svc.follow, svc.interrupt = edge.PollStreams, p.leases.InterruptAll
 	svc.handler, err = newHandler(edge, p, c, limits)
 	return err
@@ -240,7 +241,7 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 func newHandler(edge *api.API, p *parts, c *Config, limits *limit.Limits) (http.Handler, error) {
 	mux := http.NewServeMux()
 	edge.Register(mux)
-	files := delivery.Config{Now: p.clock.Now, Base: edge.Base, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Limits: limits, TrustedProxies: settings.Prefixes(c.TrustedProxies), Sendfile: delivery.Sendfile{
+	files := delivery.Config{Now: p.clock.Now, Base: edge.Base, CDN: c.CDNURL != "", Purged: c.CDNPurgeURL != "", Limits: limits, Audience: p.audience, TrustedProxies: settings.Prefixes(c.TrustedProxies), Sendfile: delivery.Sendfile{
 		Header: c.SendfileHeader, Proxies: settings.Prefixes(c.SendfileProxies), Dir: filepath.Join(c.DataDir, datadir.Objects)}}
 	delivery.Register(mux, p.uploads, p.player, p.pictures, files)
 	partial, err := p.openResumable()
@@ -257,7 +258,7 @@ func newHandler(edge *api.API, p *parts, c *Config, limits *limit.Limits) (http.
 	if err := console.Register(mux, console.Config{Origins: origins}); err != nil {
 		return nil, err
 	}
-	if err := pages.Register(mux, p.catalog, p.shares, pages.Config{Origins: origins, Base: edge.Base, Client: edge.Client, SignIn: p.people, Secure: edge.Secure, TrustedProxies: settings.Prefixes(c.TrustedProxies), Unlimited: c.RateLimit.PerSecond == 0}); err != nil {
+	if err := pages.Register(mux, p.catalog, p.shares, pages.Config{Origins: origins, Base: edge.Base, Client: edge.Client, Counted: c.Audience == "on", SignIn: p.people, Secure: edge.Secure, TrustedProxies: settings.Prefixes(c.TrustedProxies), Unlimited: c.RateLimit.PerSecond == 0}); err != nil {
 		return nil, err
 	}
 	return edge.InFrontOf(problem.Mux(mux)), nil

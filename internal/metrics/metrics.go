@@ -44,6 +44,8 @@ type Metrics struct {
 	importsRunning prometheus.Gauge
 	imports        *prometheus.CounterVec
 	cdnPurges      *prometheus.CounterVec
+
+	plays plays
 }
 
 // New returns a set for a program of this version.
@@ -60,6 +62,7 @@ func New(version string) *Metrics {
 	m.describeWebhooks()
 	m.describeImports()
 	m.describeCDN()
+	m.describeAudience()
 	return m
 }
 

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
 )
 
 // description is /openapi.json as the server serves it, made strict: clients

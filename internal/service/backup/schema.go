@@ -14,7 +14,7 @@ import (
 // this list or in notBackedUp: a test compares them with the schema, so that a new one is not forgotten.
 var backedUp = []string{
 	"api_key", "signing_key", "tenant", "watermark", "video", "chapter_list", "resolution", "step", "video_cost", "execution", "metadata_index", "idempotency_key",
-	"webhook", "webhook_secret", "webhook_event", "webhook_delivery", "video_import", "upload_hash", "share", "cdn_purge", "audit_entry",
+	"webhook", "webhook_secret", "webhook_event", "webhook_delivery", "video_import", "upload_hash", "share", "cdn_purge", "audit_entry", "audience_video", "audience_tenant",
 }
 
 // notBackedUp are the other tables, and why a copy of the database has no use for their rows.
@@ -26,6 +26,8 @@ var notBackedUp = map[string]string{
 	"database_identity":   "a copy is another database, with an ownership marker of its own",
 	"periodic_job":        "when periodic jobs last ran here, and the last backup of this database",
 	"session":             "who is signed in: people sign in again at another server",
+	"audience_viewer":     "who watches today, as hashes that are removed when the day is over",
+	"audience_salt":       "what these hashes are made with, which nothing but this database may know",
 	"upload_lease":        "which process writes to an upload now",
 	"storage_usage":       "what the last sweeps counted",
 	"backup_hold":         "which backups run now",

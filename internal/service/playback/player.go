@@ -149,6 +149,12 @@ func (p *Player) Authorize(ctx context.Context, a Access, file string) (objects.
 	return at.area, err
 }
 
+// Opens returns an error unless an address opens the streams of a video.
+func (p *Player) Opens(ctx context.Context, a Access) error {
+	_, err := p.place(ctx, a, stream.MasterFile)
+	return err
+}
+
 const (
 	// redirectLife is how long an address of the storage lives that a player is sent to. Players
 	// keep it for the whole video, pauses included.

@@ -15,6 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/probe"
 	"github.com/spool-video/spool/internal/engine/still"
+	"github.com/spool-video/spool/internal/service/audience"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
@@ -54,6 +55,7 @@ type Config struct {
 	PurgeClock     func() time.Time // nil: there is no CDN
 	Stills         *still.Maker     // nil: no pictures are made
 	SignIn         signin.Config
+	Audience       audience.Config // the zero value: counting is on
 }
 
 // finished ignores that a video became ready or failed.
@@ -97,6 +99,7 @@ type Services struct {
 	Leases     *uploads.Leases
 	Catalog    *catalog.Catalog
 	Shares     *share.Service
+	Audience   *audience.Service
 	Tenants    *tenants.Service
 	Tokens     *auth.Tokens
 	SignIn     *signin.Service
@@ -173,6 +176,13 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	s.Tenants = tenants.New(p.Store, now)
 	s.Tokens = auth.NewTokens(s.Signing, p.Store)
 	s.SignIn = signin.New(c.SignIn, p.Store, s.Keys, s.Signing, now)
+	if c.Audience.Days == 0 {
+		c.Audience.On, c.Audience.Days = true, 400
+	}
+	s.Audience, err = audience.New(c.Audience, audience.Parts{Store: p.Store, Player: s.Player, Tokens: s.Tokens, Now: now, Log: p.Log})
+	if err != nil {
+		return nil, err
+	}
 	s.Marker = janitor.NewMarker(p.Store, p.Blobs)
 	s.Cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
 		p.Store, p.Queue, p.Blobs, s.Uploads, s.Marker, now, finished, p.Hook)

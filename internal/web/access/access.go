@@ -16,14 +16,19 @@ import (
 	"github.com/spool-video/spool/internal/backend/tracing"
 	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/metrics"
+	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/health"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
 // Log returns a handler that logs and counts the requests of next. It records the pattern of the route, never the
 // path or the query: those may contain a signature. Behind the trusted proxies, it looks for the client.
-func Log(next http.Handler, log *slog.Logger, m *metrics.Metrics, now func() time.Time, trusted []netip.Prefix) http.Handler {
-	return &access{next: next, log: log, metrics: m, now: now, trusted: trusted, strangers: newStrangers(log, now)}
+// sent is told how much was sent of a video; nil: nothing is.
+func Log(next http.Handler, log *slog.Logger, m *metrics.Metrics, now func() time.Time, trusted []netip.Prefix, sent func(id video.ID, bytes int64)) http.Handler {
+	if sent == nil {
+		sent = func(video.ID, int64) {}
+	}
+	return &access{next: next, log: log, metrics: m, now: now, trusted: trusted, sent: sent, strangers: newStrangers(log, now)}
 }
 
 type access struct {
@@ -32,6 +37,7 @@ type access struct {
 	metrics   *metrics.Metrics
 	now       func() time.Time
 	trusted   []netip.Prefix
+	sent      func(id video.ID, bytes int64)
 	strangers *strangers
 }
 
@@ -54,6 +60,9 @@ func (a *access) record(r *http.Request, out *countingWriter, start time.Time) {
 			first = max(out.first.Sub(start), 1)
 		}
 		a.metrics.Served(kind, out.bytes, first)
+	}
+	if isPlayback(route) && status < http.StatusMultipleChoices && out.bytes > 0 {
+		a.sent(video.ID(strings.ToLower(r.PathValue("id"))), out.bytes)
 	}
 	level := levelOf(route, status)
 	if !a.log.Enabled(r.Context(), level) {
@@ -99,6 +108,9 @@ func contentOf(route, urlPath string) (metrics.Content, bool) {
 // isPlayback reports whether a route serves videos and thumbnails.
 func isPlayback(route string) bool { return strings.HasPrefix(route, "/v/") }
 
+// isReport reports whether a route takes what players tell.
+func isReport(route string) bool { return strings.HasPrefix(route, "/api/play/") || route == "/cmcd" }
+
 // isPartOfPage reports whether a route serves the assets of a page.
 func isPartOfPage(route string) bool {
 	for _, prefix := range []string{"/console/", "/docs/", "/player/", "/pages/"} {
@@ -119,7 +131,7 @@ func levelOf(route string, status int) slog.Level {
 	if status == http.StatusTooManyRequests {
 		return slog.LevelDebug
 	}
-	if status < http.StatusInternalServerError && (isPlayback(route) || health.IsProbe(route) || isStream(route) || isPartOfPage(route)) {
+	if status < http.StatusInternalServerError && (isPlayback(route) || isReport(route) || health.IsProbe(route) || isStream(route) || isPartOfPage(route)) {
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo

@@ -31,7 +31,7 @@ func logged(t *testing.T, method, target string, level slog.Level) map[string]an
 	mux.HandleFunc("GET /cut", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
 	var out bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: level}))
-	h := problem.RequestID(log, Log(mux, log, metrics.New("test"), time.Now, nil))
+	h := problem.RequestID(log, Log(mux, log, metrics.New("test"), time.Now, nil, nil))
 
 	r := httptest.NewRequest(method, target, nil)
 	r.Header.Set("X-API-KEY", "the-secret")
@@ -128,7 +128,7 @@ func TestFilesStillGoOutByThemselves(t *testing.T) {
 	})
 	log := slog.New(slog.DiscardHandler)
 	m := metrics.New("test")
-	h := Log(problem.Recover(mux), log, m, time.Now, nil)
+	h := Log(problem.Recover(mux), log, m, time.Now, nil, nil)
 	spy := &readFromSpy{ResponseWriter: httptest.NewRecorder()}
 	h.ServeHTTP(spy, httptest.NewRequest("GET", "/v/film.mp4", nil))
 
@@ -158,7 +158,7 @@ func TestTheFirstByteIsThatOfTheBody(t *testing.T) {
 		}))
 	})
 	log, m := slog.New(slog.DiscardHandler), metrics.New("test")
-	h := Log(mux, log, m, clock, nil)
+	h := Log(mux, log, m, clock, nil, nil)
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/v/720p-3.m4s", nil))
 	w := httptest.NewRecorder()
 	m.Handler(log).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))

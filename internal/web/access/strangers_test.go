@@ -35,7 +35,7 @@ func TestRequestsWithoutAKeyAreSummedUp(t *testing.T) {
 		})
 		var out transcript
 		log := slog.New(slog.NewJSONHandler(&out, nil))
-		h := Log(mux, log, metrics.New("test"), time.Now, nil)
+		h := Log(mux, log, metrics.New("test"), time.Now, nil, nil)
 		send := func(address, method, path, key string) {
 			r := httptest.NewRequest(method, path, nil)
 			r.RemoteAddr = address + ":1234"

@@ -45,6 +45,7 @@ type API struct {
 	config   Config
 	limit    *limiter
 	failures *limit.Rates[netip.Prefix]
+	plays    *plays
 	routes   http.Handler           // everything below /api/, for authenticated requests
 	spec     func() ([]byte, error) // openapi.json
 
@@ -68,6 +69,7 @@ func New(services Services, config Config) *API {
 	}
 	a.subscribers = newSubscribers(services.Catalog.States, a.services.valid, config.Log)
 	a.subscribers.tokens = services.Tokens
+	a.plays = newPlays(services.Audience, a.Client)
 	t := newTable()
 	for _, g := range a.groups() {
 		g.register(t)
@@ -78,12 +80,12 @@ func New(services Services, config Config) *API {
 	return a
 }
 
-// InFrontOf serves everything below /api and passes the rest to next. It must not be
+// InFrontOf serves everything below /api but the reports of players, and passes the rest to next. It must not be
 // behind a mux: that would answer requests for unclean paths, such as /api//video,
 // without authentication.
 func (a *API) InFrontOf(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/api" || strings.HasPrefix(r.URL.Path, "/api/") {
+		if (r.URL.Path == "/api" || strings.HasPrefix(r.URL.Path, "/api/")) && !strings.HasPrefix(r.URL.Path, playPath) {
 			a.authenticated(w, r)
 			return
 		}
@@ -91,7 +93,8 @@ func (a *API) InFrontOf(next http.Handler) http.Handler {
 	})
 }
 
-// Register adds the OpenAPI description to mux.
+// Register adds what needs no key to mux: the OpenAPI description, and what players tell.
 func (a *API) Register(mux *http.ServeMux) {
+	a.plays.Register(mux)
 	mux.HandleFunc("GET /openapi.json", a.serveSpec)
 }

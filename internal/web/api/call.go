@@ -16,15 +16,16 @@ const headerKey = "X-API-KEY"
 
 // call is one authenticated request.
 type call struct {
-	api     *API
-	actor   auth.Actor
-	token   string // that the actor holds instead of a key, or ""
-	request *http.Request
-	writer  http.ResponseWriter
-	id      video.ID // of the path, which may be of something else than a video
-	status  int      // of the answer, unless it is a problem
-	encoded []byte   // the answer, if it was encoded before; nil: not yet
-	turn    *limit.Turn
+	api         *API
+	actor       auth.Actor
+	token       string // that the actor holds instead of a key, or ""
+	request     *http.Request
+	writer      http.ResponseWriter
+	id          video.ID // of the path, which may be of something else than a video
+	status      int      // of the answer, unless it is a problem
+	encoded     []byte   // the answer, if it was encoded before; nil: not yet
+	contentType string   // of what was encoded before; "": JSON
+	turn        *limit.Turn
 }
 
 // base returns the base of the URLs in the answer.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -171,7 +172,7 @@ func (c *call) send(out any) (err error) {
 		}
 	}
 	c.turn.EndWork()
-	c.writer.Header().Set("Content-Type", "application/json")
+	c.writer.Header().Set("Content-Type", cmp.Or(c.contentType, "application/json"))
 	c.writer.WriteHeader(c.status)
 	_, _ = c.writer.Write(body) // fails if the client has disconnected
 	return nil

@@ -255,7 +255,7 @@ func TestUsage(t *testing.T) {
 	}
 	r := newRig(t, Config{})
 	r.Processing(video.Draft{})
-	const asked = `{"videos":1,"bytes":424,"minutesToday":0,"inWork":1,"limits":{"maxVideos":0,"maxBytes":0,"maxMinutesPerDay":0,"maxInWork":0}}`
+	const asked = `{"videos":1,"bytes":424,"minutesToday":0,"inWork":1,"limits":{"maxVideos":0,"maxBytes":0,"maxMinutesPerDay":0,"maxInWork":0},"bytesSent":0}`
 	if w := r.ask("GET", "/api/usage", ""); w.Code != 200 || strings.TrimSpace(w.Body.String()) != asked {
 		t.Errorf("answer is %d %s, want %s", w.Code, w.Body, asked)
 	}

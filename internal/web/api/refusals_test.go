@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/video"
 )
@@ -94,6 +96,19 @@ var bodyOperations = []bodyOperation{
 		{"expiresAt", `null`, timeSamples},
 	}},
 	{"putPoster", "PUT", "/api/video/{id}/poster", []field{{"timeSeconds", `1.5`, nil}}},
+	{"reportPlay", "POST", "/api/play/{id}", []field{
+		{"session", `"a-session"`, []string{`"1234567"`}},
+		{"sequence", `0`, []string{`1000000`, `1000001`}},
+		{"totalSeconds", `1`, []string{`10000001`, `"1"`}},
+		{"watched", `[{"quality":"720p","seconds":1,"first":true}]`, []string{`[{"seconds":-1},{"seconds":3601},{"quality":1},{"first":"x","seconds":0},null]`}},
+		{"parts", `[0,99]`, []string{`[-1,100,1.5,"x"]`}},
+		{"completed", `true`, nil},
+		{"startupSeconds", `0.5`, []string{`600`, `601`}},
+		{"stalls", `1`, []string{`1001`}},
+		{"stalledSeconds", `1.5`, []string{`3601`}},
+		{"failed", `false`, nil},
+		{"referrer", `"example.com"`, []string{`"https://example.com/"`, `"Example.com"`, `"-"`}},
+	}},
 	{"addResolution", "POST", "/api/video/{id}/resolutions", []field{{"resolution", `"144p"`, []string{`"720p"`, `"720P"`, `"9p"`}}}},
 	{"putChapters", "PUT", "/api/video/{id}/chapters", []field{
 		{"chapters", `[{"startSeconds":0,"title":"One"}]`, []string{
@@ -371,8 +386,9 @@ func (r *rig) refusable() map[string]string {
 	w := r.send(httptest.NewRequest("POST", "/api/webhook", strings.NewReader(`{"url":"https://1.1.1.1/"}`)))
 	var hook struct{ ID string }
 	r.Must(json.Unmarshal(w.Body.Bytes(), &hook))
+	r.api.plays.rates = limit.NewRates[netip.Prefix](1e6, 1e6, r.Now)
 	return map[string]string{
-		"completeUpload": id, "createToken": id, "putPoster": id, "editVideo": id, "putChapters": id, "addResolution": ready, "updateWebhook": hook.ID, "replaceVideo": ready, "reportDelivery": testID,
+		"completeUpload": id, "createToken": id, "putPoster": id, "reportPlay": string(r.Create(video.Draft{IsPublic: true}).Video.ID), "editVideo": id, "putChapters": id, "addResolution": ready, "updateWebhook": hook.ID, "replaceVideo": ready, "reportDelivery": testID,
 	}
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"github.com/spool-video/spool/internal/service/audience"
 	"github.com/spool-video/spool/internal/service/audit"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/captions"
@@ -41,6 +42,7 @@ type Services struct {
 	Audit      *audit.Log
 	SignIn     *signin.Service
 	Pictures   *pictures.Service
+	Audience   *audience.Service
 
 	Visibility *visibility.Service
 }
@@ -67,7 +69,9 @@ func (a *API) groups() []group {
 		shareRoutes{s.Shares},
 		chapterRoutes{s.Chapters},
 		posterRoutes{s.Pictures, s.Catalog},
-		tenantRoutes{s.Tenants},
+		tenantRoutes{s.Tenants, s.Audience},
+		audienceRoutes{s.Audience},
+		a.plays,
 		systemRoutes{s.System},
 		webhookRoutes{s.Webhooks},
 		keyRoutes{s.Keys, s.Uploads, s.Catalog, s.SignIn},

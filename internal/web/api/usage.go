@@ -6,13 +6,17 @@ import (
 	"encoding/base64"
 	"unicode/utf8"
 
+	"github.com/spool-video/spool/internal/service/audience"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/video"
 )
 
 // tenantRoutes are the operations on tenants and what they use.
-type tenantRoutes struct{ tenants *tenants.Service }
+type tenantRoutes struct {
+	tenants  *tenants.Service
+	audience *audience.Service
+}
 
 func (r tenantRoutes) register(t *table) {
 	add(t, operation{
@@ -42,12 +46,22 @@ type limitsView struct {
 	MaxInWork        int64   `json:"maxInWork" doc:"0: no limit."`
 }
 
-func (r tenantRoutes) usage(ctx context.Context, c *call) (*UsageView, error) {
+// ownUsage is what the tenant of a key uses.
+type ownUsage struct {
+	UsageView
+	BytesSent int64 `json:"bytesSent" doc:"Bytes of videos that Spool itself has sent since the month began, UTC. What a bucket or a CDN sends is not counted."`
+}
+
+func (r tenantRoutes) usage(ctx context.Context, c *call) (*ownUsage, error) {
 	u, err := r.tenants.Usage(ctx, c.actor)
 	if err != nil {
 		return nil, err
 	}
-	return new(viewUsage(u)), nil
+	sent, err := r.audience.BytesThisMonth(ctx, c.actor)
+	if err != nil {
+		return nil, err
+	}
+	return &ownUsage{viewUsage(u), sent}, nil
 }
 
 func viewUsage(u video.Usage) UsageView {

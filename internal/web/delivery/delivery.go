@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/limit"
+	"github.com/spool-video/spool/internal/service/audience"
 	"github.com/spool-video/spool/internal/service/pictures"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -31,6 +32,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// Base returns what addresses in the answer to a request start with; default: nothing is known of that.
 	Base func(*http.Request) (string, error)
+	// Audience counts what players tell by CMCD; nil: nothing is counted.
+	Audience *audience.Service
 	// Sendfile has proxies that ask for it send files themselves. The zero value does not.
 	Sendfile Sendfile
 }
@@ -83,7 +86,7 @@ func (d *delivery) inTurn(next http.HandlerFunc) http.HandlerFunc {
 }
 
 // playbackHeaders are the request headers that a player in a browser may send.
-const playbackHeaders = "Range, If-Range, If-None-Match, If-Modified-Since"
+const playbackHeaders = "Range, If-Range, If-None-Match, If-Modified-Since, CMCD-Request, CMCD-Object, CMCD-Status, CMCD-Session"
 
 // preflight answers CORS preflight requests. Every origin is allowed: knowing the
 // URL is what grants access.

@@ -98,6 +98,7 @@ func (d *delivery) serveFile(w http.ResponseWriter, r *http.Request, a playback.
 		problem.Write(w, r, err)
 		return
 	}
+	d.countWatched(r, a.Video, file)
 	if file == video.ThumbnailFile {
 		if err := d.serveThumbnail(w, r, a, c); err != nil {
 			problem.Write(w, r, err)

@@ -46,6 +46,8 @@ type Config struct {
 	Secure func(*http.Request) bool
 	// TrustedProxies are the peers whose X-Forwarded-For header names the client.
 	TrustedProxies []netip.Prefix
+	// Counted has players tell what is watched.
+	Counted bool
 	// Unlimited lets each client make as many requests as it likes.
 	Unlimited bool
 }

@@ -123,13 +123,21 @@ func (p *pages) servePage(w http.ResponseWriter, r *http.Request, info catalog.P
 	page := pageData{
 		pageURLs: p.urls(k.root), State: s, Title: info.Video.Title, Options: parseOptions(r.URL.Query()),
 		Card: cardOf(info, base), ID: string(info.Video.ID),
-		Eager: k.ancestors == noSite, // a site may show many players
+		Plays: p.plays(k.root, info), Eager: k.ancestors == noSite, // a site may show many players
 		Renew: int(k.renew / time.Second), Share: k.share,
 	}
 	if info.Video.IsPublic && k.share == nil {
 		w.Header().Set("Link", "<"+page.Card.OEmbed+`>; rel="alternate"; type="application/json+oembed"`)
 	}
 	return p.write(w, r, http.StatusOK, k, page)
+}
+
+// plays returns the relative URL to which the player of a page tells what is watched.
+func (p *pages) plays(root string, info catalog.PlaybackInfo) string {
+	if !p.Counted {
+		return ""
+	}
+	return root + "api/play/" + string(info.Video.ID)
 }
 
 // pageURLs are the relative URLs of what every page loads.
@@ -158,8 +166,9 @@ type pageData struct {
 	Card    card
 	Title   string
 	ID      string
-	Eager   bool // loads the beginning before anybody presses play
-	Renew   int  // seconds after which the script asks for other addresses; 0: never
+	Plays   string // the relative URL for reports of what is watched; "": nothing is told
+	Eager   bool   // loads the beginning before anybody presses play
+	Renew   int    // seconds after which the script asks for other addresses; 0: never
 	Share   *sharePage
 }
 

@@ -21,6 +21,7 @@
 //	captions    language of captions that are shown from the start, such as "en"
 //	autoplay, muted, loop
 //	nocontrols  shows the picture alone; keys and a click on the picture still work
+//	plays       URL to which it reports what is watched (docs/audience.md); without it, nothing is told
 //	eager       loads the first seconds before anybody presses play
 //	page-keys   keys work wherever the focus is, not only in the player
 //

@@ -92,7 +92,7 @@ function addPlayer(state) {
   const player = document.createElement("spool-player"), options = stage.dataset;
   const attributes = { hls: state.hls, "video-id": options.id, "video-title": options.title, "page-keys": "", eager: "" };
   for (const name of ["autoplay", "muted", "loop", "nocontrols"]) if (options[name] === "true") attributes[name] = "";
-  for (const name of ["start", "captions"]) if (options[name]) attributes[name] = options[name];
+  for (const name of ["start", "captions", "plays"]) if (options[name]) attributes[name] = options[name];
   for (const [name, value] of Object.entries(attributes)) player.setAttribute(name, value);
   stage.classList.toggle("tall", state.tall);
   stage.replaceChildren(player);

@@ -27,6 +27,8 @@ export class SpoolPlayer extends HTMLElement {
   #resumedAt = 0; // seconds; 0: from the beginning
   #id = null; // of the video that is open
   #at = 0; // seconds; where a reload goes on
+  #wishedAt = 0; // milliseconds; when somebody wanted to play what does not play yet
+  #plays = null; // tells the server what is watched: a promise
   #stopStoryboard = () => {};
   #pageKeys = (event) => this.#pressedInPage(event);
 
@@ -56,6 +58,7 @@ export class SpoolPlayer extends HTMLElement {
   disconnectedCallback() {
     document.removeEventListener("keydown", this.#pageKeys);
     this.#close();
+    this.#endPlays();
   }
 
   attributeChangedCallback(name, before, now) {
@@ -95,6 +98,7 @@ export class SpoolPlayer extends HTMLElement {
 
   #open() {
     this.#layout.hideProblem();
+    if (this.#id !== this.getAttribute("video-id")) this.#endPlays();
     this.#id = this.getAttribute("video-id");
     this.#memory = new Memory(this.#id);
     this.#source = new Source(this.media, {
@@ -142,6 +146,7 @@ export class SpoolPlayer extends HTMLElement {
 
   async #play() {
     this.#wanted = true;
+    this.#wishedAt ||= performance.now();
     this.#source.load(true);
     try {
       await this.media.play();
@@ -153,7 +158,7 @@ export class SpoolPlayer extends HTMLElement {
   }
 
   #listen(media) {
-    media.addEventListener("play", () => { this.#wanted = true; this.#source?.load(true); if (this.shadowRoot.activeElement) this.#takeFocus(); });
+    media.addEventListener("play", () => { this.#wanted = true; this.#wishedAt ||= performance.now(); this.#source?.load(true); if (this.shadowRoot.activeElement) this.#takeFocus(); });
     media.addEventListener("pause", () => { this.#wanted = false; this.#remember(); });
     media.addEventListener("loadedmetadata", () => { if (this.#wanted) media.play().catch(() => {}); });
     media.addEventListener("playing", () => this.#began());
@@ -167,11 +172,29 @@ export class SpoolPlayer extends HTMLElement {
 
   #began() {
     this.#layout.hideProblem();
+    this.#tell();
     this.#showMaking();
     if (this.#resumedAt > 0) {
       this.#layout.showResumed(`Resumed at ${clock(this.#resumedAt)}`, noteTime);
       this.#resumedAt = 0;
     }
+  }
+
+  // tell begins to tell the server what is watched, after the first picture, which does not wait for it.
+  #tell() {
+    const plays = this.getAttribute("plays");
+    if (!plays || this.#plays) return this.#plays;
+    const startup = this.#wishedAt && !this.media.paused ? (performance.now() - this.#wishedAt) / 1000 : 0;
+    this.#plays = import("./plays.js").then(({ Plays }) => new Plays(this.media, {
+      startup, length: () => this.#length(), url: () => withToken(this.getAttribute("plays") ?? plays, this.getAttribute("hls")),
+    })).catch(() => null); // then nothing is told
+    return this.#plays;
+  }
+
+  #endPlays() {
+    this.#plays?.then((plays) => plays?.end());
+    this.#plays = null;
+    this.#wishedAt = 0;
   }
 
   #passed() {
@@ -208,6 +231,7 @@ export class SpoolPlayer extends HTMLElement {
   #fail(message, mayHelp) {
     this.#wanted = false;
     this.#layout.showProblem(message, mayHelp);
+    this.#tell()?.then((plays) => plays?.fail());
     this.dispatchEvent(new CustomEvent("spool-error", { bubbles: true, composed: true, detail: { message } }));
   }
 
@@ -239,6 +263,13 @@ export class SpoolPlayer extends HTMLElement {
     this.#layout.controller.dispatchEvent(key);
     this.#layout.controller.dispatchEvent(new KeyboardEvent("keyup", { key: event.key, code: event.code, shiftKey: event.shiftKey, bubbles: true }));
   }
+}
+
+// withToken adds to the address for reports what proves that one may watch: the signed part of the address of the stream.
+function withToken(address, hls) {
+  const url = new URL(address, document.baseURI), token = /\/v\/([^/]+)\/[0-9a-f-]{36}\//.exec(hls ?? "")?.[1];
+  if (token) url.searchParams.set("token", token);
+  return url;
 }
 
 if (!customElements.get("spool-player")) customElements.define("spool-player", SpoolPlayer);
