@@ -359,7 +359,7 @@ func (c *console) wantRooms() {
 	if got := eval[string](c.tab, `location.hash`); !strings.HasSuffix(got, "/share") {
 		c.t.Errorf("the address is %s", got)
 	}
-	if got := eval[string](c.tab, `[...document.querySelectorAll("[role=tab]")].filter((t) => t.checkVisibility()).map((t) => t.textContent).join()`); got != "Overview,Share,Text,Sound,Files,Report" {
+	if got := eval[string](c.tab, `[...document.querySelectorAll("[role=tab]")].filter((t) => t.checkVisibility()).map((t) => t.textContent).join()`); got != "Overview,Share,Text,Sound,Files,Audience,Report" {
 		c.t.Errorf("the tabs are %s", got)
 	}
 	c.openRoom("Sound")

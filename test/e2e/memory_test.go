@@ -46,12 +46,18 @@ func TestALargeUploadNeedsLittleMemory(t *testing.T) {
 // peakMemory returns the most memory that a process has ever held, in bytes.
 func peakMemory(t testing.TB, pid int) int64 {
 	t.Helper()
+	return processMemory(t, pid, "VmHWM:")
+}
+
+// processMemory returns a line of what the system says of the memory of a process, in bytes.
+func processMemory(t testing.TB, pid int, name string) int64 {
+	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(b)) {
-		if text, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+		if text, ok := strings.CutPrefix(line, name); ok {
 			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 10, 64)
 			if err != nil {
 				t.Fatalf("read %q: %v", line, err)

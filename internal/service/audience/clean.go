@@ -53,3 +53,9 @@ func pause(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// RemoveOldest removes the oldest sums of videos from before a time, as many as one step of the cleaning up does. It reports
+// whether there may be more.
+func RemoveOldest(ctx context.Context, tx *store.Tx, before time.Time) (more bool, err error) {
+	return removeOld(ctx, tx, ofVideos, before)
+}

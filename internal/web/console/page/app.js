@@ -2,6 +2,7 @@
 
 import { request, whenUnauthorized } from "./api.js";
 import { AuditPage } from "./audit.js";
+import { AudiencePage } from "./audience.js";
 import { Dock } from "./dock.js";
 import { announce, button, confirmAction, el, problemBox } from "./dom.js";
 import { askOtherTabs, forgetEverywhere, forgetKey, isOperator, key, may, setMe, useKey, whenArrived, whenForgotten, whoAmI } from "./key.js";
@@ -68,7 +69,18 @@ function parse() {
   if (!Object.hasOwn(sorts, sort)) query.sort = "";
   for (const name of ["from", "to"]) if (!/^\d{4}-\d\d-\d\d$/.test(query[name])) query[name] = "";
   const [, id, tab = ""] = /^\/video\/([0-9A-Za-z-]+)(?:\/([a-z]+))?$/.exec(path) ?? [];
-  return { page: id ? "video" : ["/settings", "/system", "/audit"].includes(path) ? path.slice(1) : "library", id, tab, start: Number.parseFloat(given.get("start") ?? ""), query };
+  return { page: id ? "video" : ["/settings", "/system", "/audience", "/audit"].includes(path) ? path.slice(1) : "library", id, tab, start: Number.parseFloat(given.get("start") ?? ""), query };
+}
+
+// pageOf makes the page that an address names.
+function pageOf(to, VideoPage, options) {
+  switch (to.page) {
+    case "audience": return new AudiencePage();
+    case "audit": return new AuditPage();
+    case "settings": return new SettingsPage(() => forget.click());
+    case "system": return new SystemPage(showOutdated);
+    default: return new VideoPage(to.id, options);
+  }
 }
 
 // loadVideoPage loads the page of a video, which is half of the console, when the first one is opened. It returns null
@@ -129,7 +141,7 @@ function show(to, VideoPage) {
   home.library.stop();
   home.shown = false;
   home.dock.fold();
-  page = to.page === "settings" ? new SettingsPage(() => forget.click()) : to.page === "system" ? new SystemPage(showOutdated) : to.page === "audit" ? new AuditPage() : new VideoPage(to.id, {
+  page = pageOf(to, VideoPage, {
     tab: to.tab, start: to.start, known: home.library.known(to.id), upload: home.form && (() => home.form.open()), replaceFile: (file) => home.dock.add(file, { filename: file.name }, null, to.id), showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
   });
   view.replaceChildren(page.node);

@@ -6,6 +6,7 @@
 // open, if a panel has it, is called when its tab is selected.
 
 import { Access } from "./access.js";
+import { Audience } from "./audience.js";
 import { Captions } from "./captions.js";
 import { Chapters } from "./chapters.js";
 import { ClipForm } from "./clip.js";
@@ -27,6 +28,7 @@ const rooms = [
   ["Text", Captions, Chapters],
   ["Sound", Sound],
   ["Files", Replace, Resolutions, Stills, Original],
+  ["Audience", Audience],
   ["Report", Report],
 ];
 
