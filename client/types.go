@@ -248,6 +248,7 @@ type Variant struct {
 	SizeBytes    int64    `json:"sizeBytes,omitempty"`
 	Bitrate      int64    `json:"bitrate,omitempty"` // in bits per second
 	Progress     float64  `json:"progress"`          // 0 to 1
+	Reason       string   `json:"reason"`            // "asked", or "popular": the video was watched much
 	Failure      *Failure `json:"failure,omitempty"`
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/service/audience"
+	"github.com/spool-video/spool/internal/video"
 )
 
 // audienceFaults finds what is wrong with the settings of the audience.
@@ -15,7 +16,8 @@ func (c *Config) audienceFaults() []string {
 	if c.AudienceDays < 1 || c.AudienceDays > 10_000 {
 		faults = append(faults, "audience_days must be from 1 to 10000.")
 	}
-	return faults
+	faults = append(faults, eachOneOf("popular_codecs", c.PopularCodecs, video.ExtraCodecs)...)
+	return append(faults, durationFaults("popular_after", c.PopularAfter, time.Minute, 10_000*time.Hour)...)
 }
 
 // lastWrite is how long a process that stops may take to write what it has counted.
@@ -27,7 +29,8 @@ func (p *parts) buildAudience(c *Config, log *slog.Logger, m *metrics.Metrics) (
 		return nil
 	}
 	p.audience, err = audience.New(
-		audience.Config{On: c.Audience == "on", Days: c.AudienceDays, Geo: c.GeoDatabase, Observe: m.Played},
+		audience.Config{On: c.Audience == "on", Days: c.AudienceDays, Geo: c.GeoDatabase, Observe: m.Played,
+			Popular: video.WithoutH264(named[video.Codec](c.PopularCodecs)), PopularAfter: c.PopularAfter},
 		audience.Parts{Store: p.store, Player: p.player, Tokens: p.tokens, Now: p.clock.Now, Log: log})
 	if err != nil {
 		return err

@@ -83,6 +83,8 @@ type Config struct {
 	MeasureQuality    bool               `default:"true" negatable:"" help:"Compare a few frames of each finished video with its source, for the report."`
 	Audience          string             `default:"on" placeholder:"on|off" help:"Count what is watched: on, or off. Nothing that leads to a person is stored."`
 	AudienceDays      int                `default:"400" placeholder:"DAYS" help:"How many days these counts are kept."`
+	PopularCodecs     []string           `placeholder:"CODEC" help:"Codecs, av1 or hevc, that a video gets by itself when it is watched much. They are made when no other task waits. Empty: none."`
+	PopularAfter      time.Duration      `default:"20h" placeholder:"DURATION" help:"How long a video has to be watched within seven days, by all viewers together, to get popular_codecs."`
 	GeoDatabase       string             `placeholder:"FILE" help:"MaxMind file (.mmdb) with the countries of addresses, for the audience. Empty: countries are not counted."`
 	Workers           int                `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0: one per core."`
 	FFmpegNice        int                `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"Niceness of ffmpeg, from 0 to 19 as in nice(1). The higher it is, the more of a busy CPU other processes get, such as Spool's server."`

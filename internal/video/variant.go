@@ -23,6 +23,8 @@ type Variant struct {
 	Bitrate   int64        `json:"bitrate,omitempty"` // bits per second
 	Range     DynamicRange `json:"range,omitempty"`   // "": SDR
 
+	// Reason is why it is made. Variants sets it; it is not stored.
+	Reason Reason `json:"-"`
 	// Progress is 0 to 1. The code that reads open tasks sets it; it is not stored.
 	Progress float64 `json:"-"`
 }
@@ -67,6 +69,23 @@ func WithoutH264(all []Codec) []Codec {
 	return extra
 }
 
+// Reason is why a variant is made.
+type Reason string
+
+// The reasons.
+const (
+	Asked   Reason = "asked"   // by the client, or by the server's setting
+	Popular Reason = "popular" // the video was watched much
+)
+
+// ReasonFor returns why a video is made in a codec.
+func (v *Video) ReasonFor(c Codec) Reason {
+	if slices.Contains(v.Popular, c) {
+		return Popular
+	}
+	return Asked
+}
+
 // Variants returns the variants of a resolution of v, in the order of v.Codecs,
 // with those that are still to be made. These have the status of the resolution
 // until it is ready, and are processing then. A failed resolution has failed in
@@ -83,6 +102,7 @@ func (v *Video) Variants(r Resolution) []Variant {
 		default:
 			all = append(all, Variant{Codec: c, Status: r.Status, Failure: r.Failure})
 		}
+		all[len(all)-1].Reason = v.ReasonFor(c)
 	}
 	return all
 }

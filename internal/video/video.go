@@ -69,6 +69,7 @@ type Video struct {
 	Tags        []string        // in the order of the client
 	Thumbnails  []float64       // seconds, in the order given
 	Codecs      []Codec         // in which it is made beside H.264
+	Popular     []Codec         // those that are in Codecs because it was watched much
 	MaxDuration time.Duration   // a longer file fails; 0: any length
 	Trim        *Trim           // nil: all of the file
 	Watermark   *Watermark      // laid over everything that is made of it; nil: none

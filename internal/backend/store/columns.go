@@ -45,6 +45,7 @@ func videoFields(v *video.Video) []field {
 		{"allow_no_origin", &v.AllowNoOrigin},
 		{"upscale", &v.Upscale},
 		{"codecs", optionalJSON{&v.Codecs}},
+		{"popular_codecs", optionalJSON{&v.Popular}},
 		{"max_duration_us", microseconds{&v.MaxDuration}},
 		{"tags", optionalJSON{&v.Tags}},
 		{"trim", optionalJSON{&v.Trim}},

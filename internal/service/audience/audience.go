@@ -32,6 +32,9 @@ type Config struct {
 	Days int  // how long sums are kept
 	// Geo is the path of a MaxMind database with the countries of addresses; "": countries are not counted.
 	Geo string
+	// Popular are the codecs that a video gets when it was watched for as long as PopularAfter within a week.
+	Popular      []video.Codec
+	PopularAfter time.Duration
 	// Observe is told what is counted, for metrics; nil: nothing is.
 	Observe func(Observation)
 }

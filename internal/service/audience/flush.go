@@ -39,6 +39,7 @@ func (s *Service) Run(ctx context.Context) {
 			s.inPeace(ctx, "write", s.Flush)
 		case <-clean.C:
 			s.inPeace(ctx, "clean up", s.clean)
+			s.inPeace(ctx, "look for codecs in", s.Reward)
 			s.places.refresh(s.log)
 		}
 	}

@@ -108,6 +108,7 @@ type variantView struct {
 	SizeBytes int64              `json:"sizeBytes,omitempty"`
 	Bitrate   int64              `json:"bitrate,omitempty" doc:"In bits per second."`
 	Progress  float64            `json:"progress" minimum:"0" maximum:"1"`
+	Reason    video.Reason       `json:"reason" enum:"asked,popular" doc:"Why it is made: asked by the client or the server's setting, or popular: the video was watched much."`
 	Failure   *failure           `json:"failure,omitempty" doc:"Why status is fail."`
 }
 
@@ -118,11 +119,11 @@ func viewVariants(r catalog.ResolutionState, h264 string, others map[video.Codec
 		return nil
 	}
 	all := []variantView{{
-		Codec: video.H264, Status: r.Status, Range: rangeOf(r.Status, video.SDR), VideoURL: h264, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate, Progress: r.Progress, Failure: viewFailure(r.Failure),
+		Codec: video.H264, Status: r.Status, Range: rangeOf(r.Status, video.SDR), VideoURL: h264, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate, Progress: r.Progress, Reason: video.Asked, Failure: viewFailure(r.Failure),
 	}}
 	for _, v := range r.Variants {
 		all = append(all, variantView{
-			Codec: v.Codec, Status: v.Status, Range: rangeOf(v.Status, cmp.Or(v.Range, video.SDR)), VideoURL: others[v.Codec], SizeBytes: v.SizeBytes, Bitrate: v.Bitrate, Progress: v.Progress, Failure: viewFailure(v.Failure),
+			Codec: v.Codec, Status: v.Status, Range: rangeOf(v.Status, cmp.Or(v.Range, video.SDR)), VideoURL: others[v.Codec], SizeBytes: v.SizeBytes, Bitrate: v.Bitrate, Progress: v.Progress, Reason: v.Reason, Failure: viewFailure(v.Failure),
 		})
 	}
 	return all

@@ -54,3 +54,6 @@ CREATE TABLE audience_salt (
 	day  BIGINT PRIMARY KEY,
 	salt TEXT NOT NULL
 );
+
+-- The codecs, of those of a video, that it got because it was watched much: a JSON list; NULL: none.
+ALTER TABLE video ADD COLUMN popular_codecs TEXT;

@@ -2,7 +2,6 @@
 
 import { request, whenUnauthorized } from "./api.js";
 import { AuditPage } from "./audit.js";
-import { AudiencePage } from "./audience.js";
 import { Dock } from "./dock.js";
 import { announce, button, confirmAction, el, problemBox } from "./dom.js";
 import { askOtherTabs, forgetEverywhere, forgetKey, isOperator, key, may, setMe, useKey, whenArrived, whenForgotten, whoAmI } from "./key.js";
@@ -72,25 +71,26 @@ function parse() {
   return { page: id ? "video" : ["/settings", "/system", "/audience", "/audit"].includes(path) ? path.slice(1) : "library", id, tab, start: Number.parseFloat(given.get("start") ?? ""), query };
 }
 
-// pageOf makes the page that an address names.
-function pageOf(to, VideoPage, options) {
-  switch (to.page) {
-    case "audience": return new AudiencePage();
-    case "audit": return new AuditPage();
-    case "settings": return new SettingsPage(() => forget.click());
-    case "system": return new SystemPage(showOutdated);
-    default: return new VideoPage(to.id, options);
-  }
-}
+const large = ["video", "audience"]; // pages that are loaded when they are opened first
 
-// loadVideoPage loads the page of a video, which is half of the console, when the first one is opened. It returns null
-// where it cannot be loaded, and says so.
-async function loadVideoPage() {
+// loadPage loads a large page: the page of a video is half of the console. It returns null where it cannot be loaded, and says so.
+async function loadPage(name) {
   try {
-    return (await import("./video.js")).VideoPage;
+    return name === "video" ? (await import("./video.js")).VideoPage : (await import("./audience.js")).AudiencePage;
   } catch {
     view.replaceChildren(problemBox(new Error("This page could not be loaded."), button("Try again", route)));
     return null;
+  }
+}
+
+// pageOf makes the page that an address names. Large is the class of a large page, which was loaded for it.
+function pageOf(to, Large, options) {
+  switch (to.page) {
+    case "audience": return new Large();
+    case "audit": return new AuditPage();
+    case "settings": return new SettingsPage(() => forget.click());
+    case "system": return new SystemPage(showOutdated);
+    default: return new Large(to.id, options);
   }
 }
 
@@ -104,8 +104,8 @@ async function route() {
   if (turn !== routes) return;
   if (!whoAmI() && !await identify()) return;
   const to = parse();
-  const VideoPage = to.page === "video" ? await loadVideoPage() : null;
-  if (turn !== routes || (to.page === "video" && !VideoPage)) return;
+  const Large = large.includes(to.page) ? await loadPage(to.page) : null;
+  if (turn !== routes || (large.includes(to.page) && !Large)) return;
   home ??= makeHome();
   forget.hidden = false;
   forget.textContent = whoAmI().session ? "Sign out" : "Forget key";
@@ -116,7 +116,7 @@ async function route() {
     link.toggleAttribute("aria-current", link.dataset.route === to.page);
     if (link.dataset.route === to.page) link.setAttribute("aria-current", "page");
   }
-  show(to, VideoPage);
+  show(to, Large);
 }
 
 // identify asks what the user may do, with a key or a session. It reports whether that is known.
@@ -130,7 +130,7 @@ async function identify() {
   }
 }
 
-function show(to, VideoPage) {
+function show(to, Large) {
   const previous = page;
   if (to.id && previous?.id === to.id && !previous.gone) return previous.select(to.tab, to.start);
   if (!previous && home.shown) home.scroll = scrollY;
@@ -141,7 +141,7 @@ function show(to, VideoPage) {
   home.library.stop();
   home.shown = false;
   home.dock.fold();
-  page = pageOf(to, VideoPage, {
+  page = pageOf(to, Large, {
     tab: to.tab, start: to.start, known: home.library.known(to.id), upload: home.form && (() => home.form.open()), replaceFile: (file) => home.dock.add(file, { filename: file.name }, null, to.id), showOutdated, back: home.address, deleted: () => { home.library.remove(to.id); location.hash = home.address; },
   });
   view.replaceChildren(page.node);
