@@ -2017,6 +2017,8 @@ export interface components {
             failure?: components["schemas"]["Failure"];
             /** Format: double */
             progress: number;
+            /** @description Why it is made: asked by the client or the server's setting, or popular: the video was watched much. */
+            reason: components["schemas"]["VariantReason"];
             /** Format: int64 */
             sizeBytes?: number;
             /** @description The statuses of the resolution and of the video depend on h264 alone. */
@@ -2029,6 +2031,8 @@ export interface components {
         };
         /** @enum {string} */
         VariantDynamicRange: "sdr" | "pq" | "hlg";
+        /** @enum {string} */
+        VariantReason: "asked" | "popular";
         Video: {
             /** @description Requests that name no site may play it, too. */
             allowNoOrigin?: boolean;
