@@ -55,5 +55,5 @@ CREATE TABLE audience_salt (
 	salt TEXT NOT NULL
 );
 
--- The codecs, of those of a video, that it got because it was watched much: a JSON list; NULL: none.
+-- The codecs that a video got because it was watched much: a JSON list; NULL: none.
 ALTER TABLE video ADD COLUMN popular_codecs TEXT;
