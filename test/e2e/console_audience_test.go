@@ -27,11 +27,11 @@ func TestConsoleShowsTheAudience(t *testing.T) {
 	}
 	c.until("the views to be counted", 30*time.Second, func() bool { return c.audience("/api/audience").WatchedSeconds > 0 })
 	c.click("button", "Refresh")
-	c.waitText(".audience-plot h3", "Watched time")
+	c.waitText(".audience-plot h2", "Watched time")
 	c.waitText(".ranking a", hostileName)
 	c.look("audience")
 	c.click(".ranking a", hostileName)
-	c.waitText(".audience-plot h3", "Who is still there")
+	c.waitText(".audience-plot h2", "Who is still there")
 	c.wait("the pictures of the film", `document.querySelectorAll(".strip > svg").length === 10`)
 	eval[any](c.tab, `document.querySelector(".audience-plot summary").click()`)
 	c.waitText(".audience-plot td", "3")

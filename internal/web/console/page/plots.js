@@ -47,7 +47,7 @@ export function shareOf(share) { return `${Math.round(100 * share)} %`; }
 export function ranking(title, lines) {
   if (lines.length === 0) return null;
   const most = Math.max(...lines.map(({ value }) => value), 1), id = `list-${title.toLowerCase().replaceAll(" ", "-")}`;
-  return el("section", { class: "ranking", "aria-labelledby": id }, el("h3", { id }, title), el("ul", {}, lines.map(({ name, value, words }) => el("li", {},
+  return el("section", { class: "ranking", "aria-labelledby": id }, el("h2", { id }, title), el("ul", {}, lines.map(({ name, value, words }) => el("li", {},
     el("span", { class: "line" }, el("span", { class: "of" }, name), el("span", { class: "fine" }, words)),
     svg("svg", { "aria-hidden": "true", width: "100%", height: 6 },
       svg("rect", { class: "track", width: "100%", height: 6, rx: 3 }),
@@ -56,7 +56,7 @@ export function ranking(title, lines) {
 
 // figure is a plot with its table behind it.
 function figure(title, words, picture, caption, heads, rows) {
-  return el("figure", { class: "audience-plot" }, el("h3", {}, title), picture,
+  return el("figure", { class: "audience-plot" }, el("h2", {}, title), picture,
     el("figcaption", {}, el("span", {}, caption),
       el("details", {}, el("summary", { "aria-label": `${title} as a table` }, "As a table"),
         el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `${title} as a table` },
