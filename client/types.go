@@ -179,6 +179,9 @@ type Video struct {
 	AllowedOrigins []string `json:"allowedOrigins,omitzero"` // nil: the video may be played everywhere
 	AllowNoOrigin  bool     `json:"allowNoOrigin,omitempty"`
 
+	AudioTracks []AudioTrack `json:"audioTracks,omitempty"` // what viewers can choose to hear
+	AudioURL    string       `json:"audioUrl,omitempty"`    // the sound of the default track alone
+
 	Captions        []Caption    `json:"captions,omitempty"`
 	Matches         []Match      `json:"matches,omitempty"` // where the words of [Filter.Said] are said, up to 5 places
 	Chapters        []Chapter    `json:"chapters,omitempty"`

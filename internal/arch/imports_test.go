@@ -41,10 +41,12 @@ var wings = map[string][]string{
 	"panics": {},
 	"cache":  {"panics"},
 	"limit":  {"cache", "video"},
+
+	"language": {},
 }
 
 // tools are wings that all others may import: small packages that know nothing of a service.
-var tools = []string{"panics", "cache", "limit"}
+var tools = []string{"panics", "cache", "limit", "language"}
 
 // wingOf returns the folder of internal/ that a package lies in, or "".
 func wingOf(importPath string) string {

@@ -60,6 +60,34 @@ func (p *Plan) DecodeDelay() int64 {
 	return p.Early.Delay
 }
 
+// Sounds is how many sound tracks of the file are made. The first one is Plan.Audio.
+func (p *Plan) Sounds() int {
+	if p.Audio == nil {
+		return 0
+	}
+	return 1 + len(p.Others)
+}
+
+// Sound returns the plan as if one of its sound tracks were the only one.
+func (p *Plan) Sound(track int) *Plan {
+	if track == 0 {
+		return p
+	}
+	one := *p
+	one.Audio, one.Others = &p.Others[track-1], nil
+	return &one
+}
+
+// maxAudioPieces is more than the pieces of a sound track ever are.
+const maxAudioPieces = 16
+
+// AudioTask returns the number of the task that makes a piece of a sound track, and AudioOf what a number means. The
+// first track has the numbers of its pieces.
+func AudioTask(track, piece int) int { return track*maxAudioPieces + piece }
+
+// AudioOf is the opposite of AudioTask.
+func AudioOf(task int) (track, piece int) { return task / maxAudioPieces, task % maxAudioPieces }
+
 // AudioPieces is how many pieces the audio is encoded in.
 func (p *Plan) AudioPieces() int {
 	switch {

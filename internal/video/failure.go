@@ -20,10 +20,11 @@ const (
 	TooManyPixels    FailureCode = "too_many_pixels"
 	LimitMemory      FailureCode = "limit_memory"
 	LimitTime        FailureCode = "limit_time"
-	NothingLeft      FailureCode = "nothing_left"   // of the part that was asked for
-	BeyondEnd        FailureCode = "beyond_end"     // of a warning: the part ends behind the file
-	NotSmaller       FailureCode = "not_smaller"    // of a variant: it saves too little beside H.264
-	QuotaExceeded    FailureCode = "quota_exceeded" // also the code of a request that is refused
+	NothingLeft      FailureCode = "nothing_left"    // of the part that was asked for
+	BeyondEnd        FailureCode = "beyond_end"      // of a warning: the part ends behind the file
+	NotSmaller       FailureCode = "not_smaller"     // of a variant: it saves too little beside H.264
+	QuotaExceeded    FailureCode = "quota_exceeded"  // also the code of a request that is refused
+	TooManyTracks    FailureCode = "too_many_tracks" // of a warning: the file has more sound tracks than are made
 	InternalFailure  FailureCode = "internal"
 
 	// Of a file that Spool fetches itself.

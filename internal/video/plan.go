@@ -47,9 +47,11 @@ type Plan struct {
 	Renditions []Rendition `json:"renditions"` // of each pass, largest first; each one is encoded once
 	// First is the index of the first rendition of the current pass. Those
 	// before it were made in earlier passes; see After.
-	First      int         `json:"first,omitempty"`
-	Chunks     []Chunk     `json:"chunks"` // in order of time; never empty
-	Audio      *Audio      `json:"audio,omitempty"`
+	First  int     `json:"first,omitempty"`
+	Chunks []Chunk `json:"chunks"`          // in order of time; never empty
+	Audio  *Audio  `json:"audio,omitempty"` // the track that players begin with
+	// Others are the other sound tracks of the file.
+	Others     []Audio     `json:"otherAudio,omitempty"`
 	Thumbnails []Thumbnail `json:"thumbnails,omitempty"` // in the order of the request
 	Poster     *Poster     `json:"poster,omitempty"`
 	Early      *Early      `json:"early,omitempty"` // nil: the video can be played when it is ready
@@ -167,7 +169,7 @@ const (
 	NoSeek int64 = math.MinInt64
 )
 
-// Audio is the audio track chosen from the file.
+// Audio is a sound track of the file.
 type Audio struct {
 	Stream   int    `json:"stream"` // index within the file
 	Codec    string `json:"codec"`
@@ -188,6 +190,11 @@ type Audio struct {
 	Packet time.Duration `json:"packet,omitempty"`
 	// Lost is how much of the audio could not be decoded, as far as it was encoded.
 	Lost time.Duration `json:"lost,omitempty"`
+	// Language, Label and Kind are what people know the track by; see AudioTrack.
+	Language string    `json:"language,omitempty"`
+	Label    string    `json:"label,omitempty"`
+	Kind     TrackKind `json:"kind,omitempty"`
+	Failure  *Failure  `json:"failure,omitempty"` // why it cannot be made
 }
 
 // SeekTo returns Seek, or NoSeek if the audio is read from the beginning.

@@ -16,7 +16,7 @@ func (v Video) WithFileOf(c Video, until time.Time) Video {
 	v.Status, v.Failure, v.Warnings = c.Status, c.Failure, c.Warnings
 	v.UploadExpiresAt, v.CompletedAt, v.PlayableAt = c.UploadExpiresAt, c.CompletedAt, c.PlayableAt
 	v.Imported, v.ImportProgress = c.Imported, c.ImportProgress
-	v.Source, v.Duration, v.Plan = c.Source, c.Duration, c.Plan
+	v.Source, v.Duration, v.Plan, v.Sound = c.Source, c.Duration, c.Plan, c.Sound
 	v.Resolutions, v.Files = resolutionsAfter(v, c), filesAfter(v, c)
 	v.SizeBytes = v.Size()
 	return v

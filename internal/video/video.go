@@ -103,6 +103,7 @@ type Video struct {
 
 	Resolutions []Resolution // in the requested order
 	Files       []File       // published beside them, in the order they were made
+	Sound       *Sound       // its sound tracks; nil until the file has been inspected
 	SizeBytes   int64        // of all files; the store keeps it at Size
 	// Awaited names files that a ready video does not list yet. The code that reads open tasks sets it;
 	// it is not stored.

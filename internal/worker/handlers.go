@@ -110,18 +110,28 @@ func (w *Worker) encodeSet(ctx context.Context, t queue.Task, v video.Video, dir
 	return chunks, nil
 }
 
+// encodeAudio encodes a piece of a sound track of the file. A filter of the sound belongs into encode.EncodeAudio, which
+// all tracks go through.
 func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, dir string) error {
 	job, err := w.newJob(ctx, t, v, dir, nil)
 	if err != nil {
 		return err
 	}
+	track, piece := video.AudioOf(t.Number)
+	one := v.Plan.Sound(track)
 	run, report, stop := w.heartbeat(ctx, t)
-	output, err := w.engine.EncodeAudio(run, job, v.Plan, t.Number, report)
+	output, err := w.engine.EncodeAudio(run, job, one, piece, report)
 	stop()
 	if err != nil && !errors.Is(err, encode.ErrNoAudio) {
 		return conversion(err)
 	}
-	return w.Tasks.FinishAudio(ctx, t, v, pipeline.AudioFile{Path: output.Path, Packets: output.Frames, Lost: output.Lost})
+	file := pipeline.AudioFile{Path: output.Path, Packets: output.Frames, Lost: output.Lost}
+	if output.Whole != "" {
+		if file.Whole, err = encode.WriteSound(job, one, output.Whole); err != nil {
+			return conversion(err)
+		}
+	}
+	return w.Tasks.FinishAudio(ctx, t, v, file)
 }
 
 func (w *Worker) makeThumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {
@@ -171,7 +181,7 @@ func (w *Worker) assemble(ctx context.Context, t queue.Task, v video.Video, dir 
 		return video.Failf(video.Corrupt, "The file's timestamps make no sense: it claims to last %s, but would play for %s.",
 			v.Plan.Duration.Round(time.Second), sum.Duration.Round(time.Second))
 	}
-	return w.Tasks.PublishRendition(ctx, v, t.Number, pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration})
+	return w.Tasks.PublishRendition(ctx, v, t.Number, pipeline.RenditionFile{Path: path, Width: sum.Width, Height: sum.Height, Duration: sum.Duration, Track: parts.Track})
 }
 
 // join writes the rendition that the chunk files make to path and checks it.

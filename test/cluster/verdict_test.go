@@ -79,7 +79,7 @@ func wantedObjects(live []*order, extras bool) []string {
 	for _, o := range live {
 		all = append(all, "source/"+o.upload.ID+"/*")
 		place := map[bool]string{true: "public", false: "private"}[o.IsPublic]
-		all = append(all, place+"/"+o.upload.ID+"/poster.jpg")
+		all = append(all, place+"/"+o.upload.ID+"/poster.jpg", place+"/"+o.upload.ID+"/audio.m4a") // all clips have sound
 		if extras {
 			for _, name := range []string{"preview.webp", "storyboard.vtt", "storyboard-0.jpg"} {
 				all = append(all, place+"/"+o.upload.ID+"/"+name)

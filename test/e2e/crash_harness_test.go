@@ -77,6 +77,11 @@ func (s *server) wantedFiles(live []upload) []string {
 		if w.Status == "ready" && w.StoryboardURL != "" { // of a clip of the tests it has one sprite
 			all = append(all, "objects/"+place+"/"+u.ID+"/storyboard-0.jpg")
 		}
+		for _, t := range w.AudioTracks {
+			if t.Status == "ready" && t.URL != "" {
+				all = append(all, "objects/"+place+"/"+u.ID+"/"+lastElement(t.URL))
+			}
+		}
 		for _, r := range w.Resolutions {
 			if r.Status != "ready" {
 				continue

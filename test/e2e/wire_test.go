@@ -61,6 +61,7 @@ type watch struct {
 	IsPublic        bool                  `json:"isPublic"`
 	CustomMetadata  json.RawMessage       `json:"customMetadata"`
 	Resolutions     map[string]resolution `json:"resolutions"`
+	AudioTracks     []audioTrack          `json:"audioTracks"`
 	HLSURL          string                `json:"hlsUrl"`
 	DASHURL         string                `json:"dashUrl"`
 	PosterURL       string                `json:"posterUrl"`

@@ -75,6 +75,7 @@ func videoFields(v *video.Video) []field {
 		{"size_bytes", &v.SizeBytes},
 		{"warnings", optionalJSON{&v.Warnings}},
 		{"files", optionalJSON{&v.Files}},
+		{"sound", optionalJSON{&v.Sound}},
 		{"plan", optionalJSON{&v.Plan}},
 	}
 }
@@ -99,10 +100,17 @@ func valuesOf(fields []field) []any {
 
 // Columns that scanVideo reads. A plan can be large, and a list needs it only for videos that are processing.
 var (
-	fullColumns        = columnsOf(videoFields(new(video.Video)))
+	fullColumns        = strings.Replace(columnsOf(videoFields(new(video.Video))), " sound,", soundColumn, 1)
 	columnsWithoutPlan = strings.TrimSuffix(fullColumns, "plan") + `NULL`
 	listColumns        = strings.TrimSuffix(fullColumns, "plan") + `CASE WHEN status = 'processing' THEN plan END`
 )
+
+// soundColumn is the column of the sound tracks. A video that was made before there was such a column has one track if
+// its plan has audio that could be decoded.
+const soundColumn = ` COALESCE(sound, CASE
+	WHEN plan LIKE '%"audio":{"stream":%' AND COALESCE(warnings, '') NOT LIKE '%the video is silent.%'
+	THEN '{"tracks":[{"id":"' || id || '","number":1,"name":"audio","language":"und","label":"Sound","kind":"main","source":"embedded","default":true,"status":"' || status || '"}],"inFiles":1,"last":1}'
+	WHEN plan IS NOT NULL THEN '{"tracks":[]}' END),`
 
 // scanVideo reads a row of one of these lists of columns.
 func scanVideo(row interface{ Scan(...any) error }) (video.Video, error) {

@@ -201,6 +201,7 @@ type Findings struct {
 	Plan     *video.Plan // with the duration of the video
 	Warnings []video.Warning
 	Files    []video.File
+	Sound    *video.Sound
 	Playable time.Time // see video.Video.PlayableAt
 }
 
@@ -217,7 +218,7 @@ func (t *Tx) SetFindings(ctx context.Context, id video.ID, f Findings) error {
 		document any
 		given    bool
 	}{
-		{"plan", f.Plan, f.Plan != nil}, {"warnings", f.Warnings, f.Warnings != nil}, {"files", f.Files, f.Files != nil},
+		{"plan", f.Plan, f.Plan != nil}, {"warnings", f.Warnings, f.Warnings != nil}, {"files", f.Files, f.Files != nil}, {"sound", f.Sound, f.Sound != nil},
 	} {
 		if !d.given {
 			continue

@@ -24,12 +24,17 @@ func audioPath(job ffmpeg.Job) string { return filepath.Join(job.OutDir, "audio.
 // first frame of the video, silent where the source has gaps or begins late, and
 // no longer than the video.
 //
-// It may end after some samples; 0 means that it does not.
-func audioArgs(job ffmpeg.Job, p *video.Plan, samples int64, threads int) []string {
-	graph := audioGraph(p)
-	if samples > 0 {
-		graph = strings.TrimSuffix(graph, "[a]") + fmt.Sprintf(",atrim=end_sample=%d[a]", samples)
+// It may end after some samples; 0 means that it does not. padded says that silence follows on its end, up to the end of
+// the video.
+func audioArgs(job ffmpeg.Job, p *video.Plan, samples int64, padded bool, threads int) []string {
+	graph := strings.TrimSuffix(audioGraph(p), "[a]")
+	if padded {
+		graph += fmt.Sprintf(",apad=whole_len=%d", samplesUntil(p.Duration))
 	}
+	if samples > 0 {
+		graph += fmt.Sprintf(",atrim=end_sample=%d", samples)
+	}
+	graph += "[a]"
 	return slices.Concat(ffmpeg.CommonArgs(job, p.Input, p.Audio.SeekTo(), threads), ffmpeg.RepeatErrors, []string{
 		"-filter_complex", graph, "-map", "[a]",
 		"-c:a", "aac", "-profile:a", "aac_low", "-b:a", strconv.Itoa(p.Audio.Bitrate), "-ar", strconv.Itoa(sampleRate), "-ac", "2",
@@ -134,20 +139,42 @@ func (enc *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 		// The last packets before an end differ from those in the middle.
 		samples = (to + packetsAfter) * mp4.PacketSamples
 	}
-	whole, err := enc.encodeAudio(ctx, job, p, samples, progress)
+	whole, err := enc.encodeAudio(ctx, job, p, samples, false, progress)
+	if err == nil && whole.Frames > 0 && int64(whole.Frames+endSlack)*mp4.PacketSamples < lengthOf(p, samples) {
+		// It is not padded at first: of a track that cannot be decoded, there would be nothing but the silence.
+		lost := whole.Lost
+		whole, err = enc.encodeAudio(ctx, job, p, samples, true, progress)
+		whole.Lost = lost
+	}
 	switch {
 	case err != nil:
 		return Output{}, err
 	case int64(whole.Frames) <= from:
 		return Output{Lost: whole.Lost}, fmt.Errorf("encode audio: %w", ErrNoAudio)
 	case from == 0 && to == video.Forever:
+		whole.Whole = whole.Path
 		return whole, nil
 	}
 	out := Output{Path: filepath.Join(job.OutDir, "piece.mp4"), Frames: int(min(int64(whole.Frames), to) - from), Lost: whole.Lost}
+	if to == video.Forever {
+		out.Whole = whole.Path
+	}
 	if err := cutPiece(whole.Path, out.Path, int(from), out.Frames); err != nil {
 		return Output{}, fmt.Errorf("cut piece %d of the audio: %w", n, err)
 	}
 	return out, nil
+}
+
+// endSlack is how many packets a track may be shorter than the video without being padded: the end of a file is never
+// exact.
+const endSlack = 2
+
+// lengthOf returns how many samples of a track are encoded, if all of them are wanted or only some.
+func lengthOf(p *video.Plan, samples int64) int64 {
+	if whole := samplesUntil(p.Duration); samples == 0 || samples > whole {
+		return whole
+	}
+	return samples
 }
 
 // packetsAfter is how many packets more than wanted are encoded.
@@ -174,9 +201,32 @@ func cutPiece(whole, piece string, from, packets int) error {
 	return out.Close()
 }
 
+// WriteSound writes an encoded track to a file of its own, in the folder of the job, and returns its path.
+func WriteSound(job ffmpeg.Job, p *video.Plan, track string) (path string, err error) {
+	in, err := os.Open(track)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(job.OutDir, "sound.m4a")
+	out, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	if err := mp4.WriteSound(out, mp4.Input{ReaderAt: in, Size: info.Size()}, p.Timescale, p.AudioPieces() > 1); err != nil {
+		return "", fmt.Errorf("write a sound track: %w", err)
+	}
+	return path, out.Close()
+}
+
 // encodeAudio encodes the audio, or its first samples. An output without frames
 // is one that could not be decoded.
-func (enc *Encoder) encodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Plan, samples int64, progress ffmpeg.Progress) (Output, error) {
+func (enc *Encoder) encodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Plan, samples int64, padded bool, progress ffmpeg.Progress) (Output, error) {
 	if p.Audio == nil {
 		return Output{}, nil
 	}
@@ -187,7 +237,7 @@ func (enc *Encoder) encodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	ctx, cancel := enc.withDeadline(ctx, audioTime(p, job.Source))
 	job.Patience = patience(p, p.Audio.SeekTo())
 	defer cancel()
-	undecoded, stderr, err := enc.run.EncodeCounting(ctx, job, enc.encodePolicy(job, p, p.Duration), audioArgs(job, p, samples, enc.threads), p.Audio.Stream, func(at float64) {
+	undecoded, stderr, err := enc.run.EncodeCounting(ctx, job, enc.encodePolicy(job, p, p.Duration), audioArgs(job, p, samples, padded, enc.threads), p.Audio.Stream, func(at float64) {
 		progress.Report(at / length.Seconds())
 	})
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {

@@ -93,6 +93,7 @@ type Output struct {
 	Frames    int
 	Size      int64
 	Lost      time.Duration // of the audio: what could not be decoded
+	Whole     string        // of the last piece of the audio: the file with all of it
 }
 
 // ErrNoAudio means that the audio track holds nothing that could be decoded. The

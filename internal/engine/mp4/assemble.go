@@ -57,7 +57,12 @@ func Assemble(w io.Writer, chunks []Input, audio []Input, timing Timing) (Summar
 		}
 		tracks = append(tracks, track)
 	}
-	f, err := newLayout(tracks)
+	return writeFile(w, tracks, video.scale)
+}
+
+// writeFile writes a file of these tracks. Its edit lists have the time scale that those of a video with this one have.
+func writeFile(w io.Writer, tracks []*trackBuilder, videoScale uint32) (Summary, error) {
+	f, err := newLayout(tracks, videoScale)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -85,7 +90,7 @@ type layout struct {
 // newLayout lays the tracks out. Where the media starts depends on the size of
 // the movie box, and that on whether offsets take 32 or 64 bits; 32 are tried
 // first. The size of either box does not depend on the values of the offsets.
-func newLayout(tracks []*trackBuilder) (*layout, error) {
+func newLayout(tracks []*trackBuilder, videoScale uint32) (*layout, error) {
 	f := &layout{tracks: tracks, ftyp: fileType(tracks[0].entries[0].Type())}
 	for _, r := range tracks {
 		f.runs = append(f.runs, r.runs())
@@ -98,7 +103,7 @@ func newLayout(tracks []*trackBuilder) (*layout, error) {
 	}
 	for _, wide := range []bool{false, true} {
 		var err error
-		if f.moov, err = buildMoov(tracks, f.runs, wide); err != nil {
+		if f.moov, err = buildMoov(tracks, videoScale, f.runs, wide); err != nil {
 			return nil, err
 		}
 		if f.size() <= math.MaxUint32 {

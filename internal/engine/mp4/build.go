@@ -22,9 +22,9 @@ func movieScale(video uint32) uint32 {
 
 // buildMoov makes the movie box for tracks laid out as runs. Chunk offsets are
 // left at zero.
-func buildMoov(tracks []*trackBuilder, runs [][]run, wide bool) (*mp4ff.MoovBox, error) {
+func buildMoov(tracks []*trackBuilder, scale uint32, runs [][]run, wide bool) (*mp4ff.MoovBox, error) {
 	mvhd := mp4ff.CreateMvhd()
-	mvhd.Timescale = movieScale(tracks[0].scale)
+	mvhd.Timescale = movieScale(scale)
 	mvhd.NextTrackID = uint32(len(tracks) + 1)
 	moov := mp4ff.NewMoovBox()
 	moov.AddChild(mvhd)

@@ -12,7 +12,7 @@ import (
 // of its tracks are shown and where they are. It holds no media and is
 // immutable, so it may be used from many goroutines at once.
 type Index struct {
-	Video *Segments
+	Video *Segments // nil for a sound track alone
 	Audio *Segments // nil for a silent video
 }
 
@@ -40,7 +40,7 @@ func ReadIndex(file Input) (*Index, error) {
 			return nil, fmt.Errorf("cut track %d of the file: %w", i+1, err)
 		}
 	}
-	if x.Video == nil {
+	if x.Video == nil && x.Audio == nil {
 		return nil, ErrNoFrames
 	}
 	return x, nil
@@ -66,14 +66,13 @@ func (p Input) leadingMoov() (*mp4ff.MoovBox, error) {
 
 // Footprint returns about how many bytes of memory the index takes.
 func (x *Index) Footprint() int64 {
-	size := x.Video.footprint()
-	if x.Audio != nil {
-		size += x.Audio.footprint()
-	}
-	return size
+	return x.Video.footprint() + x.Audio.footprint()
 }
 
 func (s *Segments) footprint() int64 {
+	if s == nil {
+		return 0
+	}
 	return int64(unsafe.Sizeof(*s)) + int64(len(s.Init)) +
 		int64(cap(s.samples))*int64(unsafe.Sizeof(sample{})) + int64(cap(s.sync))*4 +
 		int64(cap(s.spans))*int64(unsafe.Sizeof(span{})) + int64(cap(s.list))*int64(unsafe.Sizeof(Segment{}))

@@ -66,7 +66,7 @@ func fakeTrack(t testing.TB, like []byte, start int64, frames int, size uint32) 
 // fakeChunkFile makes a chunk file of that kind, whose media are zeros.
 func fakeChunkFile(t testing.TB, like []byte, start int64, frames int, size uint32) Input {
 	t.Helper()
-	f, err := newLayout([]*trackBuilder{fakeTrack(t, like, start, frames, size)})
+	f, err := newLayout([]*trackBuilder{fakeTrack(t, like, start, frames, size)}, 24)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestAVideoOfMoreThanFourGiBHasWideOffsets(t *testing.T) {
 func TestOffsetsAreWideOnlyWhenNeeded(t *testing.T) {
 	t.Parallel()
 	like := tinyChunkFile(t)
-	narrow, err := newLayout([]*trackBuilder{fakeTrack(t, like, 0, 4095, 1<<20)})
+	narrow, err := newLayout([]*trackBuilder{fakeTrack(t, like, 0, 4095, 1<<20)}, 24)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestOffsetsAreWideOnlyWhenNeeded(t *testing.T) {
 	for extra, wide := range map[int64]bool{0: false, room: false, room + 1: true} {
 		r := fakeTrack(t, like, 0, 4095, 1<<20)
 		r.sizes[4094] += uint32(extra)
-		f, err := newLayout([]*trackBuilder{r})
+		f, err := newLayout([]*trackBuilder{r}, r.scale)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestAVideoOfADayHasWideTimes(t *testing.T) {
 	r.scale = 90000
 	r.stts.SampleTimeDelta[0] = 90000 * 86
 	r.edit.length = 1000 * 90000 * 86
-	f, err := newLayout([]*trackBuilder{r})
+	f, err := newLayout([]*trackBuilder{r}, r.scale)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func BenchmarkTables(b *testing.B) {
 
 // BenchmarkIndex reads the index of a rendition of ten hours.
 func BenchmarkIndex(b *testing.B) {
-	f, err := newLayout([]*trackBuilder{fakeTrack(b, tinyChunkFile(b), 0, 24*36000, 10000)})
+	f, err := newLayout([]*trackBuilder{fakeTrack(b, tinyChunkFile(b), 0, 24*36000, 10000)}, 24)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -66,14 +66,31 @@ func CutAudio(w io.Writer, file Input, from, packets int) error {
 		return errors.New("the piece is shorter than the delay of the encoder")
 	}
 	r.addSources(file, 0, "audio", []span{{offset: p.spans[0].offset + total(p.sizes[:from]), size: total(r.sizes), samples: packets}})
-	f, err := newLayout([]*trackBuilder{r})
+	_, err = writeFile(w, []*trackBuilder{r}, r.scale)
+	return err
+}
+
+// WriteSound writes a sound track to a file of its own: an encoded track, or the one in a rendition file. Its segments
+// are those that it has in the rendition file of a video with this time scale. joined says that the track is also made in
+// pieces, whose length is counted in packets.
+func WriteSound(w io.Writer, track Input, videoScale int, joined bool) error {
+	r, err := newAudioTrack([]Input{track})
 	if err != nil {
 		return err
 	}
-	if err := f.writeHead(w); err != nil {
-		return err
+	if joined {
+		r.edit.length = r.length() - r.edit.mediaTime
 	}
-	return f.writeMedia(w)
+	_, err = writeFile(w, []*trackBuilder{r}, uint32(videoScale))
+	return err
+}
+
+// length returns how many ticks all samples play, edits aside.
+func (r *trackBuilder) length() (ticks int64) {
+	for i, count := range r.stts.SampleCount {
+		ticks += int64(count) * int64(r.stts.SampleTimeDelta[i])
+	}
+	return ticks
 }
 
 // pieceStride is how far apart the pieces of a growing track lie in the file that

@@ -1,5 +1,11 @@
 package mp4
 
+import (
+	"fmt"
+	"io"
+	"slices"
+)
+
 // Rendition says what a finished rendition file holds.
 type Rendition struct {
 	Frames  int
@@ -33,7 +39,10 @@ func ReadRendition(p Input) (Rendition, error) {
 
 // readAudio reads the tables of a piece of the audio, or of the audio track in a
 // finished rendition file.
-func readAudio(p Input) (*Piece, error) {
+func readAudio(p Input) (*Piece, error) { return readKind(p, false) }
+
+// readKind reads the tables of the track of pictures, or of the one of sound, in a file. In a file with one track it is that.
+func readKind(p Input, pictures bool) (*Piece, error) {
 	boxes, err := p.topBoxes()
 	if err != nil {
 		return nil, err
@@ -46,9 +55,28 @@ func readAudio(p Input) (*Piece, error) {
 		return ReadPiece(p)
 	}
 	for _, trak := range moov.Traks {
-		if t, err := readTrack(moov, trak, p.Size); err != nil || !t.isVideo() {
+		if t, err := readTrack(moov, trak, p.Size); err != nil || t.isVideo() == pictures {
 			return &Piece{track: t, Input: p}, err
 		}
 	}
 	return nil, ErrNoFrames
+}
+
+// ReplaceSound writes a rendition file again, with another sound track: the one in the file sound. The frames are the same
+// to the byte, and so are their segments.
+func ReplaceSound(w io.Writer, film, sound Input) (Summary, error) {
+	p, err := readKind(film, true)
+	if err != nil {
+		return Summary{}, fmt.Errorf("read the video: %w", err)
+	}
+	first := slices.Min(p.pts)
+	video, err := joinVideo([]*Piece{p}, Timing{Delay: p.edit.mediaTime - max(-first, 0)})
+	if err != nil {
+		return Summary{}, fmt.Errorf("read the video: %w", err)
+	}
+	track, err := newAudioTrack([]Input{sound})
+	if err != nil {
+		return Summary{}, fmt.Errorf("read the audio: %w", err)
+	}
+	return writeFile(w, []*trackBuilder{video, track}, video.scale)
 }

@@ -15,7 +15,7 @@ const longSilence = 20 * time.Second
 
 // joinClocks finds out by how much the times after each jump of the clock have
 // to be moved, for video and audio. track is nil for a silent video.
-func joinClocks(f *probe.Result, stream probe.Stream, track *probe.Stream) (jumps []int64, audio *video.Audio) {
+func joinClocks(f *probe.Result, stream probe.Stream, track *probe.Stream) (jumps []int64, shifts []time.Duration) {
 	tb := probe.ParseRatio(stream.TimeBase)
 	videoJumps := realJumps(f.Timelines[stream.Index].Jumps(), tb, ffmpeg.ClockLeaps(f.Format.Name))
 	var audioJumps []probe.Jump
@@ -23,26 +23,18 @@ func joinClocks(f *probe.Result, stream probe.Stream, track *probe.Stream) (jump
 	if track != nil {
 		audioBase = probe.ParseRatio(track.TimeBase)
 		audioJumps = realJumps(f.Timelines[track.Index].Jumps(), audioBase, ffmpeg.ClockLeaps(f.Format.Name))
-		audio = &video.Audio{Stream: track.Index, Codec: track.Codec, Channels: track.Channels, Bitrate: 128_000}
-		if audio.Channels == 1 {
-			audio.Bitrate = 96_000
-		}
 	}
 	for _, shift := range jumpShifts(videoJumps, tb, audioJumps, audioBase) {
 		jumps = append(jumps, int64(tb.Ticks(shift)+0.5))
 		if len(audioJumps) == len(videoJumps) {
-			audio.Jumps = append(audio.Jumps, time.Duration(shift*float64(time.Second)))
+			shifts = append(shifts, time.Duration(shift*float64(time.Second)))
 		}
 	}
-	return jumps, audio
+	return jumps, shifts
 }
 
-// fitAudio notes where the audio is silent for long, and extends the duration to
-// the end of the audio. The last frame stays on the screen meanwhile.
-func fitAudio(f *probe.Result, p *video.Plan, track *probe.Stream) {
-	if track == nil {
-		return
-	}
+// fitAudio notes where an audio track is silent for long, and returns when it ends; 0: that is not known.
+func fitAudio(f *probe.Result, p *video.Plan, audio *video.Audio, track probe.Stream) (end time.Duration) {
 	line, tb := f.Timelines[track.Index], probe.ParseRatio(track.TimeBase)
 	zero := p.Input.TimeBase.Seconds(p.FirstPTS)
 	onTimeline := func(ticks int64) time.Duration {
@@ -51,26 +43,26 @@ func fitAudio(f *probe.Result, p *video.Plan, track *probe.Stream) {
 	}
 	cutOff := p.Part != nil && p.Part.Origin < p.FirstPTS // with the frames before the part
 	if early := zero - tb.Seconds(line.First); early >= minEarlyAudio && early < maxDuration.Seconds() && !cutOff {
-		p.Audio.Early = time.Duration(early * float64(time.Second))
+		audio.Early = time.Duration(early * float64(time.Second))
 	}
-	p.Audio.Packet = packetLength(line, tb)
-	end := onTimeline(line.End)
-	switch n := len(p.Audio.Jumps); {
+	audio.Packet = packetLength(line, tb)
+	end = onTimeline(line.End)
+	switch n := len(audio.Jumps); {
 	case n > 0:
-		end = onTimeline(line.ClockEnd()) + p.Audio.Jumps[n-1]
+		end = onTimeline(line.ClockEnd()) + audio.Jumps[n-1]
 	case len(p.Jumps) > 0:
-		return // it is not known which audio belongs to which frames
+		return 0 // it is not known which audio belongs to which frames
 	default:
-		p.Audio.Silences = silences(line, onTimeline)
+		audio.Silences = silences(line, onTimeline)
 	}
 	if p.Part != nil && p.Part.Length > 0 {
 		end = min(end, p.Part.Length)
 	}
 	// The clock of audio with gaps may be wrong.
-	whole := float64(line.Played) >= 0.9*(float64(line.End)-float64(line.First))
-	if whole && end > p.Duration && end < maxDuration {
-		p.Duration = end
+	if whole := float64(line.Played) >= 0.9*(float64(line.End)-float64(line.First)); !whole || end >= maxDuration {
+		return 0
 	}
+	return end
 }
 
 // packetLength returns how long a packet of the audio plays on average, as far as that is known.

@@ -26,9 +26,10 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 		return nil, ffmpeg.Undecodable()
 	}
 	line := found.Timelines[s.Index]
-	track := found.Audio(s)
+	tracks := found.Audio(s)
 	p := &video.Plan{Timescale: timescale(tb)}
-	p.Jumps, p.Audio = joinClocks(found, s, track)
+	var shifts []time.Duration
+	p.Jumps, shifts = joinClocks(found, s, firstOf(tracks))
 	line.Shift(realJumps(line.Jumps(), tb, ffmpeg.ClockLeaps(found.Format.Name)), p.Jumps)
 	line.Sort()
 
@@ -43,8 +44,8 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 		p.Kept, p.Input.Mastering, p.Input.Light = kept, found.Mastering, found.Light
 	}
 	p.Duration = videoDuration(s, line, tb)
-	fitAudio(found, p, track)
-	if err := trim(p, found, s, line, track, ask.Trim); err != nil {
+	addSounds(found, p, tracks, shifts)
+	if err := trim(p, found, s, line, tracks, ask.Trim); err != nil {
 		return nil, err
 	}
 	if p.Duration > maxDuration {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/probe"
@@ -24,7 +25,7 @@ const (
 
 // trim cuts the time line down to the part that was asked for. Chunks, audio, pictures and measurement follow from the
 // time line and from its first frame, so little else knows of the part.
-func trim(p *video.Plan, found *probe.Result, s probe.Stream, line *probe.Timeline, track *probe.Stream, t *video.Trim) error {
+func trim(p *video.Plan, found *probe.Result, s probe.Stream, line *probe.Timeline, tracks []probe.Stream, t *video.Trim) error {
 	if t == nil {
 		return nil
 	}
@@ -48,24 +49,28 @@ func trim(p *video.Plan, found *probe.Result, s probe.Stream, line *probe.Timeli
 	if t.End > whole+lateEnd.Seconds() {
 		p.Warnings = append(p.Warnings, video.Warnf(video.BeyondEnd, "The part from %s ends behind the end of the file, which lasts %s; the video ends there.", t, video.Lasting(whole)))
 	}
-	trimAudio(p, found, s, line, track)
+	trimSounds(p, found, s, line, tracks)
 	return nil
 }
 
-// trimAudio fits the audio to a part, and removes it if the part has no sound.
-func trimAudio(p *video.Plan, found *probe.Result, s probe.Stream, line *probe.Timeline, track *probe.Stream) {
-	if track == nil {
+// trimSounds makes the sound tracks anew, for the part: those that play in it.
+func trimSounds(p *video.Plan, found *probe.Result, s probe.Stream, line *probe.Timeline, tracks []probe.Stream) {
+	var shifts []time.Duration
+	if p.Audio != nil {
+		shifts = p.Audio.Jumps
+	}
+	p.Audio, p.Others = nil, nil
+	addSounds(found, p, slices.DeleteFunc(slices.Clone(tracks), func(track probe.Stream) bool {
+		before, after := found.AudioApart(s, track)
+		return (before || after) && len(p.Jumps) == 0
+	}), shifts)
+	if !line.BeginsLate() || line.Untimed || !found.SeeksExactly() || found.Still != "" {
 		return
 	}
-	if before, after := found.AudioApart(s, *track); (before || after) && len(p.Jumps) == 0 {
-		p.Audio = nil
-		return
-	}
-	p.Audio.Early = 0
-	fitAudio(found, p, track)
-	if line.BeginsLate() && !line.Untimed && found.SeeksExactly() && found.Still == "" {
-		if seek := line.SeekTo(line.First-int64(p.Input.TimeBase.Ticks(audioLead.Seconds())), 0); seek != video.NoSeek {
-			p.Audio.Seek = &seek
+	seek := line.SeekTo(line.First-int64(p.Input.TimeBase.Ticks(audioLead.Seconds())), 0)
+	for i := range p.Sounds() {
+		if seek != video.NoSeek {
+			p.Sound(i).Audio.Seek = &seek
 		}
 	}
 }

@@ -26,6 +26,9 @@ func warnings(f *probe.Result, p *video.Plan, stream probe.Stream) []video.Warni
 	} else if p.Audio.Early >= longEarlyAudio && len(out) == 0 {
 		out = append(out, video.Warnf(video.Corrupt, "The first %s of the audio were left out: they come before the first picture, at which the video begins.", video.Lasting(p.Audio.Early.Seconds())))
 	}
+	if n := len(f.Audio(stream)); n > video.MaxEmbeddedTracks {
+		out = append(out, video.Warnf(video.TooManyTracks, "The file has %d sound tracks; the first %d of them are made.", n, video.MaxEmbeddedTracks))
+	}
 	return out
 }
 

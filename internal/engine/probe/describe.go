@@ -22,7 +22,7 @@ func (f *Result) AllStreams() []video.Stream {
 	for _, s := range f.Streams[:min(len(f.Streams), maxStreams)] {
 		d := video.Stream{
 			Index: s.Index, Type: s.Type, Codec: CodecName(s),
-			Language: legible(s.Tags.Language, maxLanguage), Title: legible(s.Tags.Title, maxTitle),
+			Language: legible(s.Tags.Language, maxLanguage), Title: s.Title(),
 		}
 		for _, name := range dispositions {
 			if s.Disposition[name] != 0 {
@@ -33,6 +33,9 @@ func (f *Result) AllStreams() []video.Stream {
 	}
 	return all
 }
+
+// Title returns the title that the file gives a stream, as it may be shown.
+func (s Stream) Title() string { return legible(s.Tags.Title, maxTitle) }
 
 // legible returns a text of the file as it may be stored and shown: in one line,
 // without characters that are not seen, and not longer than limit.

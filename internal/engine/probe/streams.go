@@ -112,25 +112,27 @@ func (f *Result) noVideo() error {
 	return video.Failf(video.NoVideoStream, "The file holds no video.")
 }
 
-// Audio chooses the audio track: the default one, else the first. A track that
-// plays nothing while there is a picture does not count.
-func (f *Result) Audio(of Stream) *Stream {
+// Audio returns the audio tracks that play while there is a picture: the default one first, then the others in the
+// order of the file.
+func (f *Result) Audio(of Stream) []Stream {
 	var tracks []Stream
 	for _, s := range f.Streams {
-		if s.Type != "audio" || f.AudioFailure(s) != "" || f.Timelines[s.Index] == nil || ParseRatio(s.TimeBase).Den <= 0 {
-			continue
-		}
-		if before, after := f.AudioApart(of, s); !before && !after {
+		if s.Type == "audio" && f.AudioFailure(s) == "" && f.plays(of, s) {
 			tracks = append(tracks, s)
 		}
 	}
-	if len(tracks) == 0 {
-		return nil
+	slices.SortStableFunc(tracks, func(a, b Stream) int { return cmp.Compare(a.Index, b.Index) })
+	if i := slices.IndexFunc(tracks, func(s Stream) bool { return s.Disposition["default"] != 0 }); i > 0 {
+		first := tracks[i]
+		tracks = slices.Insert(slices.Delete(tracks, i, i+1), 0, first)
 	}
-	best := slices.MaxFunc(tracks, func(a, b Stream) int {
-		return cmp.Or(cmp.Compare(a.Disposition["default"], b.Disposition["default"]), cmp.Compare(b.Index, a.Index))
-	})
-	return &best
+	return tracks
+}
+
+// plays reports whether an audio track has something to hear while there is a picture.
+func (f *Result) plays(of, track Stream) bool {
+	before, after := f.AudioApart(of, track)
+	return f.Timelines[track.Index] != nil && ParseRatio(track.TimeBase).Den > 0 && !before && !after
 }
 
 // AudioApart reports whether all of an audio track comes before the first frame of

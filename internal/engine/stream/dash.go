@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -78,7 +77,7 @@ type adaptationSet struct {
 	Priority        int              `xml:"selectionPriority,attr,omitempty"`
 	Essential       []property       `xml:"EssentialProperty"`
 	Label           string           `xml:"Label,omitempty"`
-	Role            *property        `xml:"Role"`
+	Roles           []property       `xml:"Role"`
 	Representations []representation `xml:"Representation"`
 }
 
@@ -134,12 +133,10 @@ func DASHManifest(p Presentation) ([]byte, error) {
 		m.Period.Sets[set].Representations = append(m.Period.Sets[set].Representations, r)
 		length = max(length, s.length)
 	}
-	if t := p.Audio; t != nil {
-		s := t.stats()
-		r := represent(p, *t, s)
-		r.SamplingRate, r.Channels = t.Timescale, &property{"urn:mpeg:dash:23003:3:audio_channel_configuration:2011", strconv.Itoa(t.Channels)}
-		m.Period.Sets = append(m.Period.Sets, adaptationSet{ContentType: "audio", MimeType: "audio/mp4", Aligned: true, StartWithSAP: 1, Representations: []representation{r}})
-		length = max(length, s.length)
+	for i := range p.Audio {
+		set, of := soundSet(p, &p.Audio[i])
+		m.Period.Sets = append(m.Period.Sets, set)
+		length = max(length, of.length)
 	}
 	for _, t := range p.Text {
 		m.Period.Sets = append(m.Period.Sets, textSet(p.Prefix, t))

@@ -36,6 +36,8 @@ func TestDASHManifest(t *testing.T) {
    </Representation>
   </AdaptationSet>
   <AdaptationSet contentType="audio" mimeType="audio/mp4" segmentAlignment="true" startWithSAP="1">
+   <Label>Sound</Label>
+   <Role schemeIdUri="urn:mpeg:dash:role:2011" value="main"></Role>
    <Representation id="audio" bandwidth="?" codecs="mp4a.40.2" audioSamplingRate="48000">
     <AudioChannelConfiguration schemeIdUri="urn:mpeg:dash:23003:3:audio_channel_configuration:2011" value="2"></AudioChannelConfiguration>
     <SegmentTemplate timescale="48000" initialization="$RepresentationID$-init.mp4" media="$RepresentationID$-$Number$.m4s" startNumber="0">
@@ -159,7 +161,7 @@ func growTo(n, whole int) Presentation {
 		return k
 	}
 	sound := cut(AudioTrack, n)
-	p := Presentation{Video: []Track{cut("144p", n)}, Audio: &sound}
+	p := Presentation{Video: []Track{cut("144p", n)}, Audio: []Sound{{Track: sound}}}
 	if n > 4 {
 		p.Video = append(p.Video, cut("240p", n-2*(whole-n)/4))
 	}

@@ -23,9 +23,17 @@ const (
 	ChaptersJSON   // the chapters, for Apple's players
 )
 
-// AudioTrack is the track that all renditions share; the others are named like
-// their resolutions, such as "720p".
+// AudioTrack is the sound that all renditions share at first. Further sound tracks begin with it, such as
+// "audio-1f2a3b4c5d6e"; the other tracks are named like their resolutions, such as "720p".
 const AudioTrack = "audio"
+
+// audioTrack is the form of the names of sound tracks.
+const audioTrack = AudioTrack + `(?:-[0-9a-f]{12})?`
+
+var soundName = regexp.MustCompile(`^` + audioTrack + `$`)
+
+// IsAudio reports whether a track is one of sound.
+func IsAudio(track string) bool { return soundName.MatchString(track) }
 
 // videoTrack is the form of the names of the others. Those in another codec than
 // H.264 begin with it, such as "av1-720p".
@@ -74,7 +82,7 @@ const wholeSuffix = "-all"
 
 var (
 	textFile  = regexp.MustCompile(`^(captions-[a-z0-9-]{1,50}-[0-9a-f]{12})(?:(\.m3u8)|(` + wholeSuffix + `\.vtt)|-([0-9]{1,6})\.vtt)$`)
-	trackFile = regexp.MustCompile(`^(` + AudioTrack + `|` + videoTrack + `)(?:(\.m3u8)|(-init\.mp4)|-([0-9]{1,6})\.m4s)$`)
+	trackFile = regexp.MustCompile(`^(` + audioTrack + `|` + videoTrack + `)(?:(\.m3u8)|(-init\.mp4)|-([0-9]{1,6})\.m4s)$`)
 	versioned = regexp.MustCompile(`^v([0-9a-f]{12})\.(.*)$`)
 	frameFile = regexp.MustCompile(`^(` + videoTrack + `)` + framesSuffix + `(?:(\.m3u8)|-([0-9]{1,6})\.m4s)$`)
 )
@@ -132,7 +140,7 @@ func numbered(k Kind, track, number string) (File, bool) {
 // TrackFiles returns the names of the files of a track, but for segments: their number is not known here.
 func TrackFiles(track string) []string {
 	files := []string{playlistFile(track), initFile(track)}
-	if track == AudioTrack {
+	if IsAudio(track) {
 		return files
 	}
 	return append(files, playlistFile(track+framesSuffix))

@@ -17,13 +17,10 @@ func MasterPlaylist(p Presentation) []byte {
 	if p.Chapters {
 		fmt.Fprintf(&b, "#EXT-X-SESSION-DATA:DATA-ID=\"com.apple.hls.chapters\",URI=%q\n", ChaptersJSONFile)
 	}
-	var sound stats
-	var soundCodecs []string
+	sound, soundCodecs := p.soundStats()
 	groups := ""
-	if p.Audio != nil {
-		fmt.Fprintf(&b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=%q,NAME=%q,DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"%d\",URI=%q\n",
-			AudioTrack, "Sound", p.Audio.Channels, p.Prefix+playlistFile(AudioTrack)+p.Query)
-		sound, soundCodecs = p.Audio.stats(), p.Audio.Codecs
+	if len(p.Audio) > 0 {
+		writeSounds(&b, p)
 		groups = fmt.Sprintf(",AUDIO=%q", AudioTrack)
 	}
 	if len(p.Text) > 0 {
@@ -36,9 +33,9 @@ func MasterPlaylist(p Presentation) []byte {
 		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,%sCODECS=%q,RESOLUTION=%dx%d,FRAME-RATE=%.3f%s\n%s\n",
 			m.peak+sound.peak, m.average+sound.average, score(p, t), codecList(t.Codecs, soundCodecs), t.Width, t.Height, m.rate.float(), videoRange(p, t)+groups, p.Prefix+playlistFile(t.Name)+p.Query)
 	}
-	if p.Audio != nil {
+	if first := p.defaultSound(); first != nil {
 		fmt.Fprintf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,%sCODECS=%q%s\n%s\n",
-			sound.peak, sound.average, score(p, *p.Audio), codecList(soundCodecs), groups, p.Prefix+playlistFile(AudioTrack)+p.Query)
+			sound.peak, sound.average, score(p, first.Track), codecList(soundCodecs), groups, p.Prefix+playlistFile(first.Name)+p.Query)
 	}
 	for _, t := range p.Video {
 		fmt.Fprintf(&b, "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=%d,CODECS=%q,RESOLUTION=%dx%d%s,URI=%q\n",

@@ -92,10 +92,11 @@ func (p Presentation) Of(part Part) (Presentation, bool) {
 			of.Video = append(of.Video, t)
 		}
 	}
-	if p.Audio != nil { // its segments begin at other times; there is sound from the first frame on
-		from := min(part.From, time.Duration(of.beginMicros())*time.Microsecond)
-		if t := p.Audio.Of(Part{from, part.To}); len(t.Segments) > 0 {
-			of.Audio = &t
+	// The segments of sound begin at other times; there is sound from the first frame on.
+	from := min(part.From, time.Duration(of.beginMicros())*time.Microsecond)
+	for _, s := range p.Audio {
+		if s.Track = s.Track.Of(Part{from, part.To}); len(s.Segments) > 0 {
+			of.Audio = append(of.Audio, s)
 		}
 	}
 	return of, whole

@@ -101,7 +101,7 @@ func textSet(prefix string, t Text) adaptationSet {
 		role = "caption"
 	}
 	return adaptationSet{
-		ContentType: "text", MimeType: "text/vtt", Language: t.Language, Label: t.Label, Role: &property{"urn:mpeg:dash:role:2011", role},
+		ContentType: "text", MimeType: "text/vtt", Language: t.Language, Label: t.Label, Roles: []property{{roleScheme, role}},
 		Representations: []representation{{ID: t.Name, Bandwidth: textBandwidth, File: prefix + wholeFile(t.Name)}},
 	}
 }

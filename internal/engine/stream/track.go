@@ -12,7 +12,7 @@ import (
 // Track is what playlists tell of a track. TrackOf reads it from the index of a file;
 // of a video that is still being encoded it may have fewer segments than it will have.
 type Track struct {
-	Name          string   // of its resolution, or AudioTrack
+	Name          string   // of its resolution, or one of a sound track
 	Codecs        []string // in the form of RFC 6381
 	Width, Height int      // of the video
 	Transfer      int      // of the video: see mp4.Segments
@@ -51,26 +51,40 @@ type Presentation struct {
 	Query  string // that the addresses of playlists end with; see Part
 
 	Video []Track // one for each size and codec, in the order in which players should try them
-	Audio *Track  // nil for a silent video
+	Audio []Sound // none for a silent video
 	Text  []Text
 	Live  *Live // nil unless some of the tracks will grow
 
 	Chapters bool // the video has a file with chapters
 }
 
-// Present describes the renditions of a video. All have the same audio, except those
-// for which it could not be encoded.
+// Sound is a sound track.
+type Sound struct {
+	Track
+	Language string // BCP 47; "": not known
+	Label    string // for people
+	Kind     string // what people hear: main, dub, commentary or description
+	Default  bool   // players begin with it
+}
+
+// Present describes the renditions of a video, with the sound that they hold.
 func Present(renditions []Rendition) Presentation {
 	var all []Track
-	var audio *Track
 	for _, r := range renditions {
 		all = append(all, TrackOf(r.Name, r.Index.Video))
-		if audio == nil && r.Index.Audio != nil {
-			t := TrackOf(AudioTrack, r.Index.Audio)
-			audio = &t
+	}
+	return NewPresentation(all, OnlySound(renditions))
+}
+
+// OnlySound returns the sound that rendition files hold, of a video whose sound tracks have no files of their own. It is
+// the same in all of them, except in those for which it could not be encoded.
+func OnlySound(renditions []Rendition) []Sound {
+	for _, r := range renditions {
+		if r.Index.Audio != nil {
+			return []Sound{{Track: TrackOf(AudioTrack, r.Index.Audio), Label: "Sound", Default: true}}
 		}
 	}
-	return NewPresentation(all, audio)
+	return nil
 }
 
 // NewPresentation describes a video of these tracks. There must be at least one video track.
@@ -80,7 +94,7 @@ func Present(renditions []Rendition) Presentation {
 // The first track is the one that a player should begin with, because most begin with
 // the first; the others follow, those that need the least before. Tracks of H.264 come
 // before other codecs, with the same order in each.
-func NewPresentation(tracks []Track, audio *Track) Presentation {
+func NewPresentation(tracks []Track, audio []Sound) Presentation {
 	type kind struct {
 		width, height int
 		codec         string
@@ -118,7 +132,7 @@ func largest(tracks []Track) (most int) {
 // the playlists say without any variant. A variant is made last, when caches hold the
 // other playlists, and must not change their target duration. Where the frame rate
 // varies much, it can: the encoder counts frames, not seconds, to its next keyframe.
-func withoutLong(tracks []Track, audio *Track) []Track {
+func withoutLong(tracks []Track, audio []Sound) []Track {
 	before := slices.DeleteFunc(slices.Clone(tracks), Track.isVariant)
 	if len(before) == 0 {
 		return tracks
@@ -203,10 +217,11 @@ func (p Presentation) Target() int {
 }
 
 func (p Presentation) tracks() []Track {
-	if p.Audio == nil {
-		return p.Video
+	all := slices.Clip(p.Video)
+	for _, s := range p.Audio {
+		all = append(all, s.Track)
 	}
-	return append(slices.Clip(p.Video), *p.Audio)
+	return all
 }
 
 // stats are the measurements of a track, as it is sent.

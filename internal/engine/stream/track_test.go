@@ -60,7 +60,7 @@ func TestVariantsNeverChangeTheTargetDuration(t *testing.T) {
 		{still, track("av1-720p", "av01.0.08M.08", 20), 20, 2},
 		{track("720p", "av01.0.08M.08", 20), track("1080p", "avc1.640028", 4, 20), 20, 2}, // the setting codec was changed
 	} {
-		show := NewPresentation([]Track{tt.variant, tt.first}, &sound)
+		show := NewPresentation([]Track{tt.variant, tt.first}, []Sound{{Track: sound}})
 		if show.Target() != tt.target || len(show.Video) != tt.listed {
 			t.Errorf("%s and %s: the target is %d s, and %d tracks are listed; want %d s and %d", tt.first.Name, tt.variant.Name, show.Target(), len(show.Video), tt.target, tt.listed)
 		}
@@ -125,7 +125,7 @@ func checkScores(t *testing.T, p Presentation) {
 		}
 	}
 	sound := Track{Name: AudioTrack, Codecs: []string{"mp4a.40.2"}, Channels: 2, Timescale: 1, Segments: []TrackSegment{{End: 4, Frames: 100, Size: 1000}}}
-	p.Audio = &sound
+	p.Audio = []Sound{{Track: sound}}
 	if text := string(MasterPlaylist(p)); !strings.Contains(text, `SCORE=0.1,CODECS="mp4a.40.2"`) {
 		t.Errorf("the audio alone has no positive score:\n%s", text)
 	}

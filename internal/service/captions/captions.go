@@ -9,18 +9,18 @@ package captions
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/engine/webvtt"
+	"github.com/spool-video/spool/internal/language"
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/objects"
@@ -31,9 +31,6 @@ import (
 
 // MaxSize is how many bytes of text are accepted.
 const MaxSize = webvtt.MaxSize
-
-// maxLabel is how many characters a label may have.
-const maxLabel = 100
 
 // storeTimeout is how long a video stays locked for a storage that does not store its text.
 const storeTimeout = 10 * time.Second
@@ -126,11 +123,11 @@ func (s *Service) putLocked(ctx context.Context, tx *store.Tx, key string, text 
 }
 
 // Delete removes the text of a language from a video.
-func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, language string) error {
+func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, name string) error {
 	if _, err := auth.VisibleVideo(ctx, s.store, by, auth.Write, id); err != nil {
 		return err
 	}
-	language, err := checkLanguage(language)
+	name, err := checkLanguage(name)
 	if err != nil {
 		return err
 	}
@@ -144,7 +141,7 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, langua
 			return err
 		}
 		var has bool
-		if gone, has = v.CaptionsIn(language); !has {
+		if gone, has = v.CaptionsIn(name); !has {
 			return &video.Error{Kind: video.NotFound, Code: "captions_not_found", Msg: "The video has no captions in this language."}
 		}
 		if err := errors.Join(s.purges.File(ctx, tx, v, cdn.CaptionsRemoved, gone.Name), words.Remove(ctx, tx, id, gone.Name)); err != nil {
@@ -215,7 +212,7 @@ func invalid(msg string) error {
 func (u Upload) check() (video.File, error) {
 	f := video.File{Kind: u.Kind, Source: video.Uploaded}
 	var faults []video.Fault
-	language, ok := Language(u.Language)
+	name, ok := language.Parse(u.Language)
 	if !ok {
 		faults = append(faults, languageFault())
 	}
@@ -225,25 +222,25 @@ func (u Upload) check() (video.File, error) {
 	if !f.IsCaptions() {
 		faults = append(faults, video.Fault{Field: "kind", Code: "out_of_range", Message: "must be subtitles or captions"})
 	}
-	if utf8.RuneCountInString(u.Label) > maxLabel || !utf8.ValidString(u.Label) || strings.ContainsFunc(u.Label, unicode.IsControl) {
-		faults = append(faults, video.Fault{Field: "label", Code: "out_of_range", Message: fmt.Sprintf("must be one line of at most %d characters", maxLabel)})
+	if !language.IsLabel(u.Label) {
+		faults = append(faults, video.Fault{Field: "label", Code: "out_of_range", Message: fmt.Sprintf("must be one line of at most %d characters", language.MaxLabel)})
 	}
 	if len(faults) > 0 {
 		return f, video.InvalidFields(faults...)
 	}
-	f.Language, f.Label = language, strings.TrimSpace(u.Label)
+	f.Language, f.Label = name, strings.TrimSpace(u.Label)
 	if f.Label == "" {
-		f.Label = NameOf(language)
+		f.Label = language.NameOf(f.Language)
 	}
 	return f, nil
 }
 
 func checkLanguage(s string) (string, error) {
-	language, ok := Language(s)
+	name, ok := language.Parse(s)
 	if !ok {
 		return "", video.InvalidFields(languageFault())
 	}
-	return language, nil
+	return name, nil
 }
 
 func languageFault() video.Fault {
@@ -270,20 +267,20 @@ func FromTracks(tracks []Track) []Text {
 	tracks = slices.Clone(tracks)
 	slices.SortStableFunc(tracks, func(a, b Track) int { return trackOrder(a) - trackOrder(b) })
 	for _, t := range tracks {
-		language, ok := Language(t.Stream.Language)
+		name, ok := language.Parse(t.Stream.Language)
 		if !ok {
-			language = Undetermined
+			name = language.Undetermined
 		}
 		content := webvtt.Encode(t.Cues)
-		if len(t.Cues) == 0 || len(content) > MaxSize || seen[language] {
+		if len(t.Cues) == 0 || len(content) > MaxSize || seen[name] {
 			continue
 		}
-		seen[language] = true
-		f := video.File{Kind: video.SubtitlesKind, Source: video.Embedded, Language: language, Label: label(t.Stream, language)}
+		seen[name] = true
+		f := video.File{Kind: video.SubtitlesKind, Source: video.Embedded, Language: name, Label: cmp.Or(language.Title(t.Stream.Title), language.NameOf(name))}
 		if t.Stream.Is("hearing_impaired") || t.Stream.Is("captions") || t.Stream.Codec == "eia_608" {
 			f.Kind = video.CaptionsKind
 		}
-		f.Name = objects.CaptionsFile(language, content)
+		f.Name = objects.CaptionsFile(name, content)
 		all = append(all, Text{f, content})
 	}
 	return all
@@ -297,18 +294,4 @@ func trackOrder(t Track) int {
 		return 0
 	}
 	return 1
-}
-
-// label returns the title of a track, or the name of its language.
-func label(s video.Stream, language string) string {
-	title := strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError {
-			return -1
-		}
-		return r
-	}, s.Title))
-	if title == "" || utf8.RuneCountInString(title) > maxLabel {
-		return NameOf(language)
-	}
-	return title
 }

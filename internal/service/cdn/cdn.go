@@ -112,9 +112,12 @@ func resolutionFiles(v video.Video, n video.Name) []string {
 	return files
 }
 
-// listedFiles are a file that a video lists and, if it is text, those that a stream has of it.
+// listedFiles are a file that a video lists and, if it is text or sound, those that a stream has of it.
 func listedFiles(name string) []string {
 	files := []string{name}
+	if track, ok := strings.CutSuffix(name, ".m4a"); ok {
+		files = append(files, stream.TrackFiles(track)...)
+	}
 	if text, ok := stream.TextName(name); ok {
 		files = append(files, stream.TextFiles(text)...)
 	}

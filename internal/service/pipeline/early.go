@@ -46,10 +46,12 @@ func chunkParts(kind queue.Kind, v video.Video, steps []store.Step, rendition in
 	return p
 }
 
-// AudioParts returns the parts of the audio.
-func AudioParts(v video.Video, steps []store.Step) Parts {
+// AudioParts returns the parts of a sound track of the file.
+func AudioParts(v video.Video, steps []store.Step, track int) Parts {
 	p := Parts{}
-	for n, s := range stepsOf(queue.Audio, steps, v.Plan.AudioPieces()) {
+	first := video.AudioTask(track, 0)
+	all := stepsOf(queue.Audio, steps, first+v.Plan.AudioPieces())
+	for n, s := range all[first:] {
 		if !s.Done {
 			return p
 		}
@@ -58,7 +60,7 @@ func AudioParts(v video.Video, steps []store.Step) Parts {
 			p.All, p.Broken = true, s.Frames != ended
 			return p
 		}
-		p.Keys = append(p.Keys, objects.Audio(v.Folder(), n, s.Run))
+		p.Keys = append(p.Keys, objects.Audio(v.Folder(), first+n, s.Run))
 		p.Frames += s.Frames
 		if from, to := v.Plan.AudioPiece(n); s.Frames < to-from { // it ended
 			break
@@ -110,8 +112,10 @@ func playable(v video.Video, steps []store.Step, now time.Time) bool {
 	if p == nil || p.Early == nil || v.Status != video.Processing {
 		return false
 	}
-	if audio := AudioParts(v, steps); audio.Done == 0 && !audio.All {
-		return false
+	for track := range p.Sounds() { // players learn of all tracks when they begin
+		if audio := AudioParts(v, steps, track); beginsSound(steps, track) && audio.Done == 0 && !audio.All {
+			return false
+		}
 	}
 	parts := VideoParts(v, steps, len(p.Renditions)-1)
 	if parts.All || len(parts.Keys) == 0 {

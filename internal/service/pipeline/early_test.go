@@ -255,7 +255,7 @@ func TestAPieceOfAFailedPassIsNotTheAudio(t *testing.T) {
 	b.Must(err)
 	b.Must(b.StorePlan(t.Context(), b.id, servicetest.Plan("240p")))
 	b.finishAudio(0, before, pipeline.AudioFile{Path: b.File("audio"), Packets: 1406}) // of a worker that slept
-	if parts := pipeline.AudioParts(b.Video(b.id), b.steps()); parts.Done != 0 {
+	if parts := pipeline.AudioParts(b.Video(b.id), b.steps(), 0); parts.Done != 0 {
 		t.Errorf("the audio has the parts %+v; want none", parts)
 	}
 }
@@ -324,7 +324,7 @@ func TestPiecesOfTheAudio(t *testing.T) {
 				b.small(chunk)
 			}
 			tt.rest(b)
-			parts := pipeline.AudioParts(b.Video(b.id), b.steps())
+			parts := pipeline.AudioParts(b.Video(b.id), b.steps(), 0)
 			if len(parts.Keys) != tt.pieces || !parts.All {
 				t.Errorf("the audio has the parts %+v", parts)
 			}

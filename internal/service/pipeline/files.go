@@ -107,6 +107,7 @@ func checkSize(v video.Video, size int64) error {
 type ChunkFiles struct {
 	Chunks []blob.Object
 	Audio  []blob.Object // none for a silent video
+	Track  int           // the number of the sound track that the audio is; 0: none
 	Frames int64         // that the chunks have together
 }
 
@@ -124,15 +125,19 @@ func (f *Files) OpenChunkFiles(ctx context.Context, v video.Video, rendition int
 	if err != nil {
 		return nil, err
 	}
-	parts, audio := VideoParts(v, steps, rendition), AudioParts(v, steps)
-	if !parts.All || !audio.All { // assemblies are enqueued after the last part; a film must not end in the middle
-		return nil, fmt.Errorf("assemble rendition %d of %s with %d chunks and %d pieces of the audio: %w", rendition, v.ID, parts.Done, audio.Done, ErrPartsMissing)
+	parts := VideoParts(v, steps, rendition)
+	if !parts.All { // assemblies are enqueued after the last part; a film must not end in the middle
+		return nil, fmt.Errorf("assemble rendition %d of %s with %d chunks: %w", rendition, v.ID, parts.Done, ErrPartsMissing)
 	}
-	c := &ChunkFiles{Frames: parts.Frames}
+	sound, track, err := soundOf(v, steps)
+	if err != nil {
+		return nil, fmt.Errorf("assemble rendition %d of %s: %w", rendition, v.ID, err)
+	}
+	c := &ChunkFiles{Track: track, Frames: parts.Frames}
 	if c.Chunks, err = f.openAll(ctx, parts.Keys); err != nil {
 		return nil, fmt.Errorf("open chunk file: %w", err)
 	}
-	if c.Audio, err = f.openAll(ctx, audio.Keys); err != nil {
+	if c.Audio, err = f.openAll(ctx, sound); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("open audio: %w", err)
 	}

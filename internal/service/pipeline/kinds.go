@@ -122,9 +122,10 @@ var kinds = []Kind{
 		Reads:  chunkSource, Writes: estimated(chunkBytes(video.LargeSet)),
 		Stage: Make,
 	},
-	{ // makes the whole audio track once, so that chunk borders are never heard, or a piece of it
+	{ // makes a whole sound track once, so that chunk borders are never heard, or a piece of it
 		Name: queue.Audio, Priority: audioPriorities,
-		Numbers: func(v video.Video) (int, int) { return 0, v.Plan.AudioPieces() },
+		Numbers: func(v video.Video) (int, int) { return 0, video.AudioTask(v.Plan.Sounds(), 0) },
+		Wants:   wantsSound,
 		Weight:  audioWeight,
 		Reads:   wholeSource, Writes: estimated(audioBytes),
 		Stage: Make, Optional: true,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spool-video/spool/internal/backend/queue"
 	"github.com/spool-video/spool/internal/backend/store"
@@ -45,44 +44,6 @@ func newResult(v video.Video) result {
 	return result{folder: v.Folder(), pass: &v.Plan.First, run: strings.ReplaceAll(newID(), "-", "")}
 }
 
-// AudioFile is one piece of the audio, as a worker made it.
-type AudioFile struct {
-	Path    string // "": the audio has ended before
-	Packets int
-	Lost    time.Duration // how much could not be decoded, from the beginning of the audio to the end of this piece
-}
-
-// FinishAudio stores a piece of the audio. v is the video as it was when the task began.
-func (t *Tasks) FinishAudio(ctx context.Context, task queue.Task, v video.Video, f AudioFile) error {
-	r := newResult(v)
-	r.frames = ended
-	if f.Path != "" {
-		if _, err := t.blobs.PutFile(ctx, objects.Audio(v.Folder(), task.Number, r.run), f.Path); err != nil {
-			return fmt.Errorf("store audio: %w", err)
-		}
-		r.frames = int64(f.Packets)
-	}
-	r.record = func(ctx context.Context, tx *store.Tx, v video.Video) error {
-		return recordLostAudio(ctx, tx, v, f.Lost)
-	}
-	return t.finish(ctx, task, r)
-}
-
-// recordLostAudio records that so much of the audio could not be decoded. Of several pieces, the last ones know
-// the most.
-func recordLostAudio(ctx context.Context, tx *store.Tx, v video.Video, lost time.Duration) error {
-	if lost < video.MinLostAudio || v.Plan.Audio == nil || v.Plan.Audio.Lost >= lost {
-		return nil
-	}
-	plan, audio := *v.Plan, *v.Plan.Audio
-	audio.Lost, plan.Audio = lost, &audio
-	return tx.SetFindings(ctx, v.ID, store.Findings{Plan: &plan})
-}
-
-// ended is what the step of a piece behind the end of the audio counts as its frames; a piece that was given up
-// has 0.
-const ended = -1
-
 // finishPart records that a part of a pass is done: a chunk, the audio, or what is published beside
 // the renditions, which is a part too so that a ready video has it.
 func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r result) error {
@@ -98,6 +59,9 @@ func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r
 	}
 	v, err := tx.Video(ctx, task.Video)
 	if err != nil {
+		return err
+	}
+	if v.Sound, err = recordTrack(ctx, tx, task, v, steps); err != nil {
 		return err
 	}
 	if err := t.recordPlayable(ctx, tx, v, steps); err != nil {
@@ -177,8 +141,11 @@ func verdict(v video.Video, steps []store.Step) []video.Warning {
 			frames[n] = max(frames[n], v.Plan.Chunks[n].Decoded(int(s.Frames), rate))
 		}
 	}
-	audio := AudioParts(v, steps)
-	all := v.Plan.Verdict(frames, len(audio.Keys) > 0)
+	var audio Parts
+	if v.Plan.Audio != nil {
+		audio = AudioParts(v, steps, 0)
+	}
+	all := v.Plan.Verdict(frames, len(audio.Keys) > 0 || hasSound(v))
 	if audio.Broken && len(audio.Keys) > 0 {
 		from, _ := v.Plan.AudioPiece(len(audio.Keys))
 		all = append(all, video.Warnf(video.Corrupt, "The audio is damaged and could not be decoded any further after %s.", video.Lasting(packetSeconds(from))))

@@ -40,11 +40,16 @@ func (t *Tasks) StorePlan(ctx context.Context, id video.ID, p *video.Plan) error
 		if e := v.Plan.Early; e != nil {
 			e.Began = t.clock.Now()
 		}
+		findings := store.Findings{Plan: v.Plan}
+		if v.Sound == nil || v.Sound.Last == 0 && v.Plan.First == 0 {
+			v.Sound = newSound(p)
+			findings.Sound = v.Sound
+		}
 		steps, tasks := expand(t.passes.config, v, false)
 		if err := tx.DropSteps(ctx, id); err != nil { // of the inspection, and of stale tasks
 			return err
 		}
-		if err := tx.SetFindings(ctx, id, store.Findings{Plan: v.Plan}); err != nil {
+		if err := tx.SetFindings(ctx, id, findings); err != nil {
 			return err
 		}
 		if err := setWarnings(ctx, tx, v, p.Warnings); err != nil {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/blob"
@@ -18,6 +19,7 @@ type RenditionFile struct {
 	Path          string
 	Width, Height int
 	Duration      time.Duration
+	Track         int // the number of the sound track that it holds; 0: none
 }
 
 // VariantFile is a rendition in another codec than H.264, as a worker made it.
@@ -68,6 +70,7 @@ func (t *Tasks) publish(ctx context.Context, tx *store.Tx, id video.ID, renditio
 	if err != nil {
 		return err
 	}
+	first := !slices.ContainsFunc(v.Resolutions, func(r video.Resolution) bool { return r.Status == video.Ready })
 	for i, r := range v.Resolutions {
 		if v.Plan.RenditionOf(r.Name) != rendition || r.Status != video.Processing {
 			continue
@@ -77,6 +80,9 @@ func (t *Tasks) publish(ctx context.Context, tx *store.Tx, id video.ID, renditio
 			return err
 		}
 		v.Resolutions[i].Status = video.Ready
+	}
+	if err := recordInFiles(ctx, tx, v, f.Track, first); err != nil {
+		return err
 	}
 	if _, err = t.passes.updateStatus(ctx, tx, v, nil); err != nil {
 		return err

@@ -53,16 +53,7 @@ func (t *Tasks) publishFiles(ctx context.Context, task queue.Task, v video.Video
 	t.hook.Reach(failpoint.FilesStaged)
 	return t.finish(ctx, task, result{folder: v.Folder(), record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
 		listed := slices.DeleteFunc(slices.Clone(listed), func(f video.File) bool { return !wanted(v, f) })
-		err := tx.KeepAliveWhile(ctx, func(ctx context.Context) error {
-			for i, f := range listed {
-				listed[i] = placed(v, f)
-				if err := c.publish(ctx, objects.StagedFile(v.Folder(), f.Name), objects.Playback(v, listed[i].Name)); err != nil {
-					return fmt.Errorf("publish %s: %w", f.Name, err)
-				}
-			}
-			return nil
-		})
-		if err != nil {
+		if err := c.publishListed(ctx, tx, v, listed); err != nil {
 			return err
 		}
 		for _, f := range listed {
@@ -72,7 +63,7 @@ func (t *Tasks) publishFiles(ctx context.Context, task queue.Task, v video.Video
 				}
 			}
 		}
-		return tx.SetFindings(ctx, v.ID, store.Findings{Files: v.WithFiles(listed...)})
+		return nil
 	}})
 }
 
@@ -90,6 +81,26 @@ func readCaptions(files []NewFile) (map[string][]byte, error) {
 		texts[f.Name] = text
 	}
 	return texts, nil
+}
+
+// publishListed makes staged files visible and lists them. The video must be locked.
+func (c *copies) publishListed(ctx context.Context, tx *store.Tx, v video.Video, listed []video.File) error {
+	if len(listed) == 0 {
+		return nil
+	}
+	err := tx.KeepAliveWhile(ctx, func(ctx context.Context) error {
+		for i, f := range listed {
+			listed[i] = placed(v, f)
+			if err := c.publish(ctx, objects.StagedFile(v.Folder(), f.Name), objects.Playback(v, listed[i].Name)); err != nil {
+				return fmt.Errorf("publish %s: %w", f.Name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return tx.SetFindings(ctx, v.ID, store.Findings{Files: v.WithFiles(listed...)})
 }
 
 // placed returns a file as it is listed: a file of the automatic poster is kept beside a chosen one.

@@ -94,7 +94,7 @@ func chunkBytes(s video.Set) func(video.Video, int) int64 {
 	}
 }
 
-// audioBytes is roughly how large the audio of a video is.
+// audioBytes is roughly how large a sound track of a video is.
 func audioBytes(v video.Video, _ int) int64 {
 	return int64(float64(v.Plan.Audio.Bitrate) * v.Plan.Duration.Seconds() / 8)
 }

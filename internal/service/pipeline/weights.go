@@ -41,7 +41,8 @@ func setCost(p *video.Plan, s video.Set) float64 {
 }
 
 // audioWeight returns the weight of a piece of the audio. A piece is encoded from the beginning, so a later one weighs more.
-func audioWeight(p *video.Plan, n int) float64 {
+func audioWeight(p *video.Plan, task int) float64 {
+	_, n := video.AudioOf(task)
 	whole := 0.05 * p.Duration.Seconds()
 	if n+1 == p.AudioPieces() {
 		return whole
@@ -73,7 +74,7 @@ func headPriorityOf(p *video.Plan, t queue.Task) (int, bool) {
 		return encodePriority, true
 	case p.Early == nil:
 		return 0, false
-	case t.Kind == queue.Encode && t.Number == 0, t.Kind == queue.Audio && t.Number == 0:
+	case t.Kind == queue.Encode && t.Number == 0, beginsAudio(t):
 		return headPriority, true
 	case t.Kind == queue.Poster: // pages show it before playback, and it slows down the first chunk less than the second chunk would
 		return headPriority, true
@@ -94,15 +95,22 @@ func Yield(p *video.Plan, t queue.Task) float64 {
 		return 0
 	case KindOf(t.Kind).Codec != "":
 		return spareYield
-	case p != nil && p.Early != nil && t.Number == 0 && (t.Kind == queue.Encode || t.Kind == queue.Audio):
+	case p != nil && p.Early != nil && (t.Number == 0 && t.Kind == queue.Encode || beginsAudio(t)):
 		return 0
 	}
 	return 1
 }
 
+// beginsAudio reports whether a task makes the first piece of a sound track.
+func beginsAudio(t queue.Task) bool {
+	_, piece := video.AudioOf(t.Number)
+	return t.Kind == queue.Audio && piece == 0
+}
+
 // audioPriorities returns the priority of a piece of the audio. The first lasts longer than the first chunks; the
 // second is short, too, but those after it are not, and are needed later.
-func audioPriorities(n int) int {
+func audioPriorities(task int) int {
+	_, n := video.AudioOf(task)
 	switch n {
 	case 0:
 		return audioPriority

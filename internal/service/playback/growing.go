@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
 	"github.com/spool-video/spool/internal/backend/blob"
 	"github.com/spool-video/spool/internal/backend/store"
@@ -77,7 +78,7 @@ func (p *Player) growingTrack(ctx context.Context, g *growingVideo, name string)
 		return nil, err
 	}
 	segments, err := p.encoding.join(trackID{g.ID, name}, parts, pieces, func() (*mp4.Segments, error) {
-		if name == stream.AudioTrack {
+		if stream.IsAudio(name) {
 			return mp4.GrowingAudio(pieces, parts.All, g.Plan.Timescale)
 		}
 		return mp4.GrowingVideo(pieces, parts.All, mp4.Timing{Length: g.Plan.Duration, Delay: g.Plan.DecodeDelay(), Last: g.Plan.FrameTime(g.Plan.RenditionOf(video.Name(name)))})
@@ -95,8 +96,12 @@ func (p *Player) growingTrack(ctx context.Context, g *growingVideo, name string)
 // not be played yet: the large renditions grow more slowly than people watch, so each is offered when all of
 // it is there.
 func (g *growingVideo) parts(name string) (pipeline.Parts, bool) {
-	if name == stream.AudioTrack {
-		return pipeline.AudioParts(g.Video, g.steps), true
+	if stream.IsAudio(name) {
+		n := slices.IndexFunc(g.AudioTracks(), func(t video.AudioTrack) bool { return t.Name == name && t.Source == video.Embedded })
+		if n < 0 || g.AudioTracks()[n].Number > g.Plan.Sounds() {
+			return pipeline.Parts{}, false
+		}
+		return pipeline.AudioParts(g.Video, g.steps, g.AudioTracks()[n].Number-1), true
 	}
 	r, has := g.Resolution(video.Name(name))
 	n := g.Plan.RenditionOf(video.Name(name))

@@ -18,6 +18,7 @@ type place struct {
 	area   objects.Area
 	video  video.ID
 	folder video.Folder
+	sound  bool        // its sound may have a file of its own
 	part   stream.Part // that may be played
 	bound  bool        // to the part, by a signature
 }
@@ -42,6 +43,7 @@ type known struct {
 	restricted bool // to sites, and perhaps to requests that name none
 	sites      []video.Site
 	noOrigin   bool
+	sound      bool // its sound has a file of its own
 	// before is where the file lies that was replaced, for those who were watching it, until a time.
 	before video.Folder
 	until  time.Time
@@ -59,6 +61,9 @@ func (k known) folderOf(id video.ID, file string, now time.Time) (in video.Folde
 	}
 	return "", false
 }
+
+// hasSound reports whether the sound may have a file of its own. Of the file before it is not known.
+func (k known) hasSound(in video.Folder) bool { return k.sound || in != k.folder }
 
 // lookup returns what is known of a video. It may be lookupAge old, and older while the database does not answer. A
 // deleted video may still be known, but the storage has none of its files.
@@ -91,10 +96,12 @@ func readKnown(ctx context.Context, q store.Queries, id video.ID) (known, error)
 	defer cancel()
 	var v video.Video
 	var origins sql.NullString
+	var sound bool
 	var until sql.NullInt64
 	err := q.QueryRow(ctx, `
-		SELECT COALESCE(objects_in, id), is_public, allowed_origins, allow_no_origin, COALESCE(before_in, ''), before_until
-		  FROM video WHERE id = $1 AND deleted_at IS NULL AND replaces IS NULL`, id).Scan(&v.ObjectsIn, &v.IsPublic, &origins, &v.AllowNoOrigin, &v.BeforeIn, &until)
+		SELECT COALESCE(objects_in, id), is_public, allowed_origins, allow_no_origin, COALESCE(before_in, ''), before_until,
+		       COALESCE(files, '') LIKE '%"name":"audio.m4a"%'
+		  FROM video WHERE id = $1 AND deleted_at IS NULL AND replaces IS NULL`, id).Scan(&v.ObjectsIn, &v.IsPublic, &origins, &v.AllowNoOrigin, &v.BeforeIn, &until, &sound)
 	if errors.Is(err, sql.ErrNoRows) {
 		return known{}, noSuchFile()
 	}
@@ -104,6 +111,6 @@ func readKnown(ctx context.Context, q store.Queries, id video.ID) (known, error)
 	if err != nil {
 		return known{}, store.Wrap("look up a video", err)
 	}
-	return known{folder: v.ObjectsIn, public: v.IsPublic, restricted: v.Restricted(), sites: v.Sites(), noOrigin: v.AllowNoOrigin,
+	return known{folder: v.ObjectsIn, public: v.IsPublic, restricted: v.Restricted(), sites: v.Sites(), noOrigin: v.AllowNoOrigin, sound: sound,
 		before: v.BeforeIn, until: store.FromMillis(until)}, nil
 }

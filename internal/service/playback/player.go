@@ -103,13 +103,15 @@ func (p *Player) check(ctx context.Context, a Access, file string) (at place, k 
 	}
 	var ok bool
 	if at.folder, ok = k.folderOf(a.Video, file, p.now()); ok {
+		at.sound = k.hasSound(at.folder)
 		return at, k, page, nil
 	}
 	p.Forget(a.Video) // another process may have replaced the file a moment ago
 	if k, err = p.lookup(ctx, a.Video); err != nil {
 		return at, k, page, err
 	}
-	if at.folder, ok = k.folderOf(a.Video, file, p.now()); !ok {
+	at.folder, ok = k.folderOf(a.Video, file, p.now())
+	if at.sound = k.hasSound(at.folder); !ok {
 		err = noSuchFile()
 	}
 	return at, k, page, err
@@ -310,7 +312,7 @@ func (p *Player) whyMissing(ctx context.Context, at place, file objects.File) er
 		if err != nil {
 			return err
 		}
-		pending = pipeline.Awaited(v, steps, file.Listed) || v.AwaitsVariant(file.Listed)
+		pending = pipeline.Awaited(v, steps, file.Listed) || v.AwaitsVariant(file.Listed) || v.AwaitsTrack(file.Listed)
 	}
 	if pending {
 		return notReady()

@@ -20,6 +20,7 @@ const recently = 15 * time.Minute
 type sources struct {
 	files   []listedRendition
 	growing *growingVideo // nil: nothing is added to the files
+	tracks  []video.AudioTrack
 }
 
 // version changes with what the sources say.
@@ -32,11 +33,29 @@ func (s sources) version() []string {
 	if s.growing != nil {
 		all = append(all, fmt.Sprintf("%#v", s.growing.version))
 	}
+	for _, t := range s.tracks {
+		all = append(all, fmt.Sprint(t.Name, t.Status, t.Language, t.Kind, t.Default, t.Label))
+	}
 	return all
 }
 
-// sources lists the rendition files of a video and, while some of them are being made, what is there of them.
+// sources lists the sound tracks and the rendition files of a video and, while some of them are being made, what is there
+// of them. Files alone can be told without the database: then the sound is the one that they hold.
 func (p *Player) sources(ctx context.Context, at place) (sources, error) {
+	s, err := p.videoSources(ctx, at)
+	if err != nil {
+		return s, err
+	}
+	if s.growing != nil {
+		s.tracks = s.growing.AudioTracks()
+	} else if tracks, err := tracksOf(ctx, p.store.Queries, at.video); err == nil {
+		s.tracks = tracks
+	}
+	return s, nil
+}
+
+// videoSources is sources without the sound tracks.
+func (p *Player) videoSources(ctx context.Context, at place) (sources, error) {
 	found, missing := p.listRenditions(ctx, at)
 	if missing != nil && video.KindOf(missing) != video.NotFound {
 		return sources{}, missing
@@ -66,7 +85,7 @@ func (p *Player) readSources(ctx context.Context, at place, s sources) (present 
 		return nil, err
 	}
 	if s.growing != nil {
-		show, err := p.presentGrowing(ctx, s.growing, files)
+		show, err := p.presentGrowing(ctx, at, s, files)
 		if err != nil || len(show.Video) > 0 {
 			return func() stream.Presentation { return show }, err
 		}
@@ -77,7 +96,17 @@ func (p *Player) readSources(ctx context.Context, at place, s sources) (present 
 	if len(files) == 0 {
 		return nil, p.whyNoStream(ctx, at)
 	}
-	return func() stream.Presentation { return stream.Present(files) }, nil
+	var sound stream.Presentation
+	if _, err := p.addSounds(ctx, at, s, &sound); err != nil {
+		return nil, err
+	}
+	return func() stream.Presentation {
+		show := stream.Present(files)
+		if len(sound.Audio) > 0 {
+			show.Audio = sound.Audio
+		}
+		return show
+	}, nil
 }
 
 // lengthOf returns how long a video is, as far as it is there.
@@ -102,27 +131,22 @@ func (p *Player) lengthOf(ctx context.Context, at place) (time.Duration, error) 
 }
 
 // presentGrowing presents the tracks of files, and those that grow.
-func (p *Player) presentGrowing(ctx context.Context, g *growingVideo, files []stream.Rendition) (stream.Presentation, error) {
+func (p *Player) presentGrowing(ctx context.Context, at place, s sources, files []stream.Rendition) (stream.Presentation, error) {
+	g := s.growing
 	var tracks []stream.Track
-	var audio *stream.Track
 	have := map[string]bool{}
 	for _, f := range files {
 		if !video.Name(f.Name).Valid() {
 			continue // made in an earlier pass; what grows is H.264 alone
 		}
 		tracks, have[f.Name] = append(tracks, stream.TrackOf(f.Name, f.Index.Video)), true
-		if audio == nil && f.Index.Audio != nil {
-			t := stream.TrackOf(stream.AudioTrack, f.Index.Audio)
-			audio = &t
-		}
 	}
-	names := []string{stream.AudioTrack}
-	for _, r := range g.Resolutions {
-		names = append(names, string(r.Name))
-	}
-	have[stream.AudioTrack] = len(files) > 0
 	more := false
-	for _, name := range slices.DeleteFunc(names, func(n string) bool { return have[n] }) {
+	for _, r := range g.Resolutions {
+		name := string(r.Name)
+		if have[name] {
+			continue
+		}
 		f, err := p.growingTrack(ctx, g, name)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && f == nil {
 			continue // it is a file now, or not there yet
@@ -130,19 +154,15 @@ func (p *Player) presentGrowing(ctx context.Context, g *growingVideo, files []st
 		if err != nil {
 			return stream.Presentation{}, err
 		}
-		t := stream.TrackOf(name, f.segments)
-		if more = more || f.more; name == stream.AudioTrack {
-			audio = &t
-		} else {
-			tracks = append(tracks, t)
-		}
+		tracks, more = append(tracks, stream.TrackOf(name, f.segments)), more || f.more
 	}
 	if len(tracks) == 0 {
 		return stream.Presentation{}, nil
 	}
-	show := stream.NewPresentation(tracks, audio)
-	if more {
+	show := stream.NewPresentation(tracks, stream.OnlySound(files))
+	sound, err := p.addSounds(ctx, at, s, &show)
+	if err == nil && (more || sound) {
 		show.Live = &stream.Live{Began: g.PlayableAt, Now: p.now()}
 	}
-	return show, nil
+	return show, err
 }

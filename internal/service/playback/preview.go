@@ -131,7 +131,7 @@ func (p *Player) checkPart(ctx context.Context, at place, f stream.File, track *
 	if g := track.List()[f.Number]; !at.bound || at.part.Shows(g.Start, g.End, track.Timescale) {
 		return nil
 	}
-	if f.Track != stream.AudioTrack { // of which a segment before the part may be listed
+	if !stream.IsAudio(f.Track) { // of which a segment before the part may be listed
 		return previewOnly()
 	}
 	s, err := p.sources(ctx, at)

@@ -112,7 +112,10 @@ func (p *Player) findPlaylist(ctx context.Context, at place, f stream.File) (*do
 	defer file.Close()
 	growing, early := file.(*growingFile)
 	if early {
-		return p.growingPlaylist(at, f, growing, track), nil
+		return p.growingPlaylist(at, f, file.Info(), track, growing.more), nil
+	}
+	if missing != nil && stream.IsAudio(f.Track) { // sound has its file before there is any rendition file
+		return p.growingPlaylist(at, f, file.Info(), track, false), nil
 	}
 	if missing != nil { // the file may have been published since they were listed
 		if found, err = p.listRenditions(ctx, at); err != nil {
@@ -140,13 +143,13 @@ func (p *Player) filePlaylist(at place, f stream.File, found []listedRendition, 
 	})
 }
 
-// growingPlaylist returns the playlist of a track that is being made.
-func (p *Player) growingPlaylist(at place, f stream.File, of *growingFile, track *mp4.Segments) *document {
+// growingPlaylist returns the playlist of a track of a video that is being made. more says that segments will follow.
+func (p *Player) growingPlaylist(at place, f stream.File, of blob.Info, track *mp4.Segments, more bool) *document {
 	growth := stream.Grown
-	if of.more {
+	if more {
 		growth = stream.Growing
 	}
-	d := p.document(newDocumentID(f, of.Info().ETag, growth), of.Info().Modified, func(context.Context) (func() ([]byte, error), error) {
+	d := p.document(newDocumentID(f, of.ETag, growth), of.Modified, func(context.Context) (func() ([]byte, error), error) {
 		return func() ([]byte, error) {
 			t := stream.TrackOf(f.Track, track)
 			return playlistOf(at, f, t, trackTarget(t), growth), nil
@@ -246,7 +249,7 @@ func (p *Player) openTrack(ctx context.Context, at place, name string) (mediaFil
 	if err == nil {
 		return file, segments, nil
 	}
-	if video.KindOf(err) != video.NotFound || name != stream.AudioTrack && !video.Name(name).Valid() {
+	if video.KindOf(err) != video.NotFound || !stream.IsAudio(name) && !video.Name(name).Valid() {
 		return nil, nil, err
 	}
 	g, err := p.growing(ctx, at)
@@ -267,8 +270,8 @@ func (p *Player) openTrack(ctx context.Context, at place, name string) (mediaFil
 
 // openFileTrack opens the rendition file that has a track, and finds the track in its index.
 func (p *Player) openFileTrack(ctx context.Context, at place, name string) (blob.Object, *mp4.Segments, error) {
-	if name == stream.AudioTrack {
-		return p.openAudio(ctx, at)
+	if stream.IsAudio(name) {
+		return p.openAudio(ctx, at, name)
 	}
 	file, err := p.openRendition(ctx, at, name)
 	if err != nil {
@@ -282,10 +285,38 @@ func (p *Player) openFileTrack(ctx context.Context, at place, name string) (blob
 	return file, index.Video, nil
 }
 
-// openAudio opens a rendition file to read the audio from. The audio is the same in all of them,
+// openAudio opens a sound track: its own file or, of a video that was made before there were such files, a rendition file.
+func (p *Player) openAudio(ctx context.Context, at place, name string) (blob.Object, *mp4.Segments, error) {
+	if name == stream.AudioTrack && !at.sound {
+		return p.openMixed(ctx, at)
+	}
+	file, err := p.blobs.Open(ctx, at.prefix()+name+soundSuffix)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && name == stream.AudioTrack:
+		return p.openMixed(ctx, at)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, noSuchFile()
+	case err != nil:
+		return nil, nil, blob.ServiceError("open sound track", err)
+	}
+	index, err := p.index(ctx, file)
+	if err == nil && index.Audio == nil {
+		err = fmt.Errorf("%s holds no sound", file.Info().Key)
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, index.Audio, nil
+}
+
+// soundSuffix is what the names of the files of sound tracks end with.
+const soundSuffix = ".m4a"
+
+// openMixed opens a rendition file to read the sound from. It is the same in all of them,
 // except in those whose audio could not be decoded. The smallest file has the fewest other bytes in
 // between. A file whose index is known is likely to be there, which saves listing them.
-func (p *Player) openAudio(ctx context.Context, at place) (blob.Object, *mp4.Segments, error) {
+func (p *Player) openMixed(ctx context.Context, at place) (blob.Object, *mp4.Segments, error) {
 	known := slices.DeleteFunc(slices.Clone(video.Names), func(n video.Name) bool {
 		_, ok := p.indexes.Get(at.prefix() + objects.RenditionFile(n))
 		return !ok

@@ -124,6 +124,11 @@ func fileURLs(v video.Video, address addressOf) []FileURL {
 			all = append(all, FileURL{File: video.File{Name: name}, URL: address(name)})
 		}
 	}
+	for _, t := range v.AudioTracks() {
+		if _, listed := v.File(t.File()); !listed && v.AwaitsTrack(t.File()) {
+			all = append(all, FileURL{File: video.File{Name: t.File()}, URL: address(t.File())})
+		}
+	}
 	if v.Status != video.Fail {
 		all = append(all, FileURL{File: video.File{Name: video.ThumbnailFile}, URL: address(video.ThumbnailFile)})
 	}

@@ -52,7 +52,8 @@ func (r listRoutes) list(ctx context.Context, c *call) (*videoList, error) {
 	for i, s := range found.Videos {
 		out.Videos[i] = viewState(s)
 		out.Videos[i].Matches = viewMatches(s.Matches)
-		out.Videos[i].VideoFiles = viewVideoFiles(r.catalog.FileURLs(s.Video, base))
+		files := r.catalog.FileURLs(s.Video, base)
+		out.Videos[i].VideoFiles, out.Videos[i].VideoAudio = viewVideoFiles(files), viewVideoAudio(s.Video, files)
 	}
 	return out, nil
 }

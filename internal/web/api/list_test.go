@@ -32,7 +32,7 @@ func readyState() catalog.State {
 const readyStateJSON = `{"id":"` + testID + `","filename":"a.mp4","title":"A film","status":"ready","isPublic":false,"customMetadata":{"url":"a&b<c>","n":12345678901234567890},"resolutions":{` +
 	`"720p":{"id":"` + resolutionID + `","status":"ready","width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"progress":1},` +
 	`"144p":{"id":"` + resolutionID + `","status":"fail","progress":0.5,"failure":{"code":"limit_time","message":"It took too long."}}},` +
-	`"tags":[],"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"sizeBytes":3000,"progress":1,"playable":true,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
+	`"tags":[],"audioTracks":[],"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"sizeBytes":3000,"progress":1,"playable":true,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
 
 func TestVideoState(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestVideoState(t *testing.T) {
 	v := r.Create(video.Draft{Filename: "a.mp4", Resolutions: []video.Name{"720p"}, IsPublic: true}).Video
 	w := do(r.handler, withToken("GET", "/api/video/"+strings.ToUpper(string(v.ID)), r.token(v.ID)))
 	want := `{"id":"` + string(v.ID) + `","filename":"a.mp4","title":"a","status":"pending_upload","isPublic":true,"customMetadata":null,` +
-		`"resolutions":{"720p":{"id":"` + string(v.Resolutions[0].ID) + `","status":"pending_upload","progress":0}},"tags":[],"createdAt":"2030-01-02T12:00:00Z","sizeBytes":0,"progress":0,"playable":false}`
+		`"resolutions":{"720p":{"id":"` + string(v.Resolutions[0].ID) + `","status":"pending_upload","progress":0}},"tags":[],"audioTracks":[],"createdAt":"2030-01-02T12:00:00Z","sizeBytes":0,"progress":0,"playable":false}`
 	if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != want {
 		t.Errorf("answer is %d\n%s\nwant 200\n%s", w.Code, got, want)
 	}

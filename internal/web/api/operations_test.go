@@ -140,7 +140,7 @@ func TestViewOfAVideo(t *testing.T) {
 		`"720p":{"id":"` + resolutionID + `","status":"ready","videoUrl":"http://h/v/1.k.s/x/720p.mp4?a=1&b=2","thumbnailImageUrls":["http://h/v/1.k.s/x/720p-0.jpg"],` +
 		`"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"progress":1},` +
 		`"144p":{"id":"` + resolutionID + `","status":"fail","videoUrl":"http://h/v/1.k.s/x/144p.mp4","thumbnailImageUrls":[],"progress":0.5,` +
-		`"failure":{"code":"limit_time","message":"It took too long."}}},"tags":[],"hlsUrl":"http://h/v/1.k.t/x/master.m3u8","dashUrl":"http://h/v/1.k.t/x/manifest.mpd","posterUrl":"http://h/v/1.k.p/x/poster.jpg","captions":[],"chapters":[],` +
+		`"failure":{"code":"limit_time","message":"It took too long."}}},"tags":[],"hlsUrl":"http://h/v/1.k.t/x/master.m3u8","dashUrl":"http://h/v/1.k.t/x/manifest.mpd","posterUrl":"http://h/v/1.k.p/x/poster.jpg","audioTracks":[],"captions":[],"chapters":[],` +
 		`"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"sizeBytes":3000,"progress":1,"playable":true,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
 	if got := wire(t, viewPlayback(readyPlayback())); got != full {
 		t.Errorf("a ready video is\n%s\nwant\n%s", got, full)
@@ -148,7 +148,7 @@ func TestViewOfAVideo(t *testing.T) {
 	v := testVideo(true, video.Fail)
 	v.Failure = video.Failf(video.NotAVideo, "It is a text.")
 	const bare = `{"id":"` + testID + `","title":"A film","status":"fail","isPublic":true,"customMetadata":null,"resolutions":{},"tags":[],` +
-		`"captions":[],"chapters":[],"createdAt":"2030-01-02T11:00:00Z","sizeBytes":0,"progress":0,"playable":false,"failure":{"code":"not_a_video","message":"It is a text."}}`
+		`"audioTracks":[],"captions":[],"chapters":[],"createdAt":"2030-01-02T11:00:00Z","sizeBytes":0,"progress":0,"playable":false,"failure":{"code":"not_a_video","message":"It is a text."}}`
 	if got := wire(t, viewPlayback(catalog.PlaybackInfo{State: catalog.State{Video: v}})); got != bare {
 		t.Errorf("a failed video is\n%s\nwant\n%s", got, bare)
 	}

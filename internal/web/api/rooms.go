@@ -88,6 +88,7 @@ type videoView struct {
 	VideoRules
 	VideoURLs
 	VideoFiles
+	VideoAudio
 	VideoCaptions
 	VideoChapters
 	VideoOrigins
@@ -101,6 +102,7 @@ func viewPlayback(p catalog.PlaybackInfo) videoView {
 		VideoRules:    viewVideoRules(p.Video),
 		VideoURLs:     viewVideoURLs(p.URLs),
 		VideoFiles:    viewVideoFiles(p.URLs.Files),
+		VideoAudio:    viewVideoAudio(p.Video, p.URLs.Files),
 		VideoCaptions: viewVideoCaptions(p.URLs.Files),
 		VideoChapters: viewChapters(p.Chapters, p.URLs.Chapters),
 		VideoOrigins:  viewVideoOrigins(p.Video),

@@ -193,6 +193,7 @@ type videoStateView struct {
 	VideoRules
 	VideoURLs
 	VideoFiles
+	VideoAudio
 	Captions []captionsView `json:"captions,omitzero" nullable:"false" doc:"The captions of the video, one for each language. Absent without URLs."`
 	VideoChapters
 	VideoOrigins
@@ -212,7 +213,7 @@ func viewState(s catalog.State) videoStateView {
 	v := s.Video
 	out := videoStateView{
 		ID: v.ID, Filename: v.Filename, VideoBasics: viewVideoBasics[resolutionStateView](v),
-		VideoRules: viewVideoRules(v), VideoOrigins: viewVideoOrigins(v), VideoDetails: viewVideoDetails(s),
+		VideoAudio: viewVideoAudio(v, nil), VideoRules: viewVideoRules(v), VideoOrigins: viewVideoOrigins(v), VideoDetails: viewVideoDetails(s),
 	}
 	for _, r := range s.Resolutions {
 		out.Resolutions = append(out.Resolutions, named[resolutionStateView]{r.Name, resolutionStateView{
@@ -225,7 +226,8 @@ func viewState(s catalog.State) videoStateView {
 // viewRead is viewState with all URLs.
 func viewRead(p catalog.PlaybackInfo) videoStateView {
 	out, whole := viewState(p.State), viewPlayback(p)
-	out.VideoURLs, out.VideoFiles, out.Captions, out.VideoChapters = whole.VideoURLs, whole.VideoFiles, whole.Captions, whole.VideoChapters
+	out.VideoURLs, out.VideoFiles, out.VideoAudio = whole.VideoURLs, whole.VideoFiles, whole.VideoAudio
+	out.Captions, out.VideoChapters = whole.Captions, whole.VideoChapters
 	for i, r := range whole.Resolutions {
 		out.Resolutions[i].value = resolutionStateView(r.value)
 	}

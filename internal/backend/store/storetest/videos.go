@@ -16,6 +16,8 @@ func videoTests() []test {
 		{"the size of a video follows its files", sizeFollowsFiles},
 		{"a video reads back as it was stored", videoReadsBack},
 		{"what the work finds out reads back as it was stored", resultsReadBack},
+		{"a video from before sound tracks has the one that its plan tells of", soundBeforeTracks},
+		{"a video from before sound tracks has the one that its plan tells of", soundBeforeTracks},
 		{"text of every kind is kept to the letter", textIsKept},
 		{"times are kept to the millisecond", timesAreKept},
 		{"resolutions stay in the order asked for", resolutionsKeepTheirOrder},
@@ -71,10 +73,14 @@ func resultsReadBack(t *testing.T, st *store.Store) {
 		{Name: "poster.jpg", Kind: "poster", ContentType: "image/jpeg", Size: 50 << 30},
 		{Name: "captions-fr.vtt", Kind: "captions", ContentType: "text/vtt; charset=utf-8", Language: "fr", Label: "Français 🎬", Size: 1},
 	}
+	v.Sound = &video.Sound{InFiles: 1, Last: 2, Tracks: []video.AudioTrack{
+		{ID: "a", Number: 1, Name: "audio", Language: "und", Label: "Sound", Kind: video.MainTrack, Source: video.Embedded, Default: true, Status: video.Ready},
+		{ID: "b", Number: 2, Name: "audio-b", Language: "fr", Label: "Français 🎬", Kind: video.Dub, Source: video.Uploaded, Status: video.Fail, Failure: video.Failf(video.Corrupt, "No.")},
+	}}
 	r := &v.Resolutions[1]
 	r.Width, r.Height, r.SizeBytes, r.Bitrate = 1280, 720, 50<<30, 8_000_000_000
 	Change(t, st, func(tx *store.Tx) error {
-		if err := tx.SetFindings(ctx, v.ID, store.Findings{Plan: v.Plan, Files: v.Files}); err != nil {
+		if err := tx.SetFindings(ctx, v.ID, store.Findings{Plan: v.Plan, Files: v.Files, Sound: v.Sound}); err != nil {
 			return err
 		}
 		if err := tx.SetFindings(ctx, v.ID, store.Findings{Warnings: v.Warnings, Playable: noon}); err != nil {
@@ -93,6 +99,33 @@ func resultsReadBack(t *testing.T, st *store.Store) {
 	Change(t, st, func(tx *store.Tx) error { return tx.SetFindings(ctx, v.ID, store.Findings{}) })
 	v.Files = []video.File{}
 	wantVideo(t, st, v)
+}
+
+// soundBeforeTracks reads videos that were made before there was a column for their sound.
+func soundBeforeTracks(t *testing.T, st *store.Store) {
+	ctx := t.Context()
+	for name, tt := range map[string]struct {
+		audio    *video.Audio
+		warnings []video.Warning
+		tracks   int
+	}{
+		"with sound":      {&video.Audio{Stream: 1, Codec: "aac", Channels: 2}, nil, 1},
+		"without sound":   {nil, nil, 0},
+		"with broken one": {&video.Audio{Stream: 1}, []video.Warning{video.Warnf(video.Corrupt, "The audio is damaged and could not be decoded; the video is silent.")}, 0},
+	} {
+		v := Stored(t, st, video.Ready, "720p")
+		plan := &video.Plan{Duration: time.Second, Audio: tt.audio}
+		Change(t, st, func(tx *store.Tx) error {
+			return tx.SetFindings(ctx, v.ID, store.Findings{Plan: plan, Warnings: append([]video.Warning{}, tt.warnings...)})
+		})
+		got, err := st.Video(ctx, v.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := got.AudioTracks(); got.Sound == nil || len(all) != tt.tracks || tt.tracks > 0 && (all[0].ID != string(v.ID) || !all[0].Default || all[0].Status != video.Ready || got.Sound.InFiles != 1) {
+			t.Errorf("a video %s has %+v", name, got.Sound)
+		}
+	}
 }
 
 func textIsKept(t *testing.T, st *store.Store) {

@@ -17,6 +17,8 @@ export class Layout {
   restart = el("button", { type: "button" }, "Start over");
   chapterButton = el("media-chrome-menu-button", { class: "chapter", invoketarget: "chapters", notooltip: "", hidden: "" });
   chapterMenu = el("media-chrome-menu", { id: "chapters", "aria-label": "Chapters", hidden: "" });
+  soundMenu = el("media-chrome-menu", { slot: "submenu", hidden: "" }, el("div", { slot: "title" }, "Sound"));
+  soundItem = el("media-settings-menu-item", { hidden: "" }, "Sound", this.soundMenu);
   #poster = el("media-poster-image", { slot: "poster" });
   #note = el("span", { class: "note", hidden: "" });
   #live = el("div", { class: "live", role: "status" }, this.#note);
@@ -31,7 +33,7 @@ export class Layout {
       el("div", { slot: "centered-chrome", class: "centre", noautohide: "" },
         el("media-loading-indicator", { noautohide: "", loadingdelay: "400" }, icon("0 0 100 100", waitingShape)), el("media-play-button", { class: "big", notooltip: "" })),
       el("div", { slot: "top-chrome", class: "top" }, this.#live, this.#resumed),
-      settingsMenu(), this.chapterMenu,
+      settingsMenu(this.soundItem), this.chapterMenu,
       el("div", { class: "controls" }, timeLine(), controlBar(this.chapterButton)));
     // media-chrome keeps volume and language in a storage that some browsers refuse in frames of other sites.
     if (!hasStorage()) for (const name of ["novolumepref", "nomutedpref", "nosubtitleslangpref"]) this.controller.setAttribute(name, "");
@@ -153,11 +155,12 @@ function backButton(menu) {
   return button;
 }
 
-function settingsMenu() {
+function settingsMenu(soundItem) {
   const back = (text) => el("div", { slot: "title" }, text);
   const menu = el("media-settings-menu", { hidden: "", anchor: "auto" },
     el("media-settings-menu-item", {}, "Quality", el("media-rendition-menu", { slot: "submenu", hidden: "" }, back("Quality"))),
     el("media-settings-menu-item", {}, "Speed", el("media-playback-rate-menu", { slot: "submenu", hidden: "", rates: "0.5 0.75 1 1.25 1.5 2" }, back("Speed"))),
+    soundItem,
     el("media-settings-menu-item", {}, "Captions", el("media-captions-menu", { slot: "submenu", hidden: "" }, back("Captions"))));
   for (const one of [menu, ...menu.querySelectorAll("[slot=submenu]")]) {
     const button = backButton(one);

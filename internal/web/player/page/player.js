@@ -5,6 +5,7 @@ import { Chapters } from "./chapters.js";
 import { KeyList } from "./keys.js";
 import { Layout } from "./layout.js";
 import { Memory } from "./memory.js";
+import { Sounds } from "./sound.js";
 import { Source } from "./source.js";
 import { addStoryboard } from "./storyboard.js";
 import { clock } from "./clock.js";
@@ -20,6 +21,7 @@ export class SpoolPlayer extends HTMLElement {
   #layout = new Layout();
   #keys = new KeyList();
   #chapters = new Chapters(this.#layout);
+  #sounds = new Sounds(this.#layout);
   #source = null;
   #memory = null;
   #wanted = false; // somebody pressed play before anything was loaded
@@ -106,6 +108,7 @@ export class SpoolPlayer extends HTMLElement {
       mp4: () => this.getAttribute("mp4"),
       start: this.#startAt(),
       captions: this.getAttribute("captions"),
+      sounds: this.#sounds,
       onProblem: (message, mayHelp) => this.#fail(message, mayHelp),
       onLive: (live) => { this.#live = live; this.#showMaking(); },
     });

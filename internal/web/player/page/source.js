@@ -31,6 +31,7 @@ export class Source {
   #recovered = -Infinity;
   #reloaded = false; // the file was replaced while it played, and is loaded again
   #begun = false; // somebody pressed play
+  #sound = null; // the name of the sound track that somebody chose
   #onError = () => this.#mediaFailed();
   #onLoaded = () => this.#goToStart();
   #onTrack = () => this.#chooseCaptions();
@@ -45,6 +46,7 @@ export class Source {
     media.textTracks.addEventListener("addtrack", this.#onTrack);
     media.videoRenditions ??= new Renditions();
     media.videoRenditions.onchoose = (level) => this.#chooseLevel(level);
+    options.sounds.onchoose = (n) => this.#chooseSound(n);
   }
 
   // load loads the beginning, and with all as much as a player buffers.
@@ -78,6 +80,7 @@ export class Source {
     this.#media.removeEventListener("seeked", this.#onSeeked);
     this.#media.textTracks.removeEventListener("addtrack", this.#onTrack);
     this.#media.videoRenditions.set([]);
+    this.#options.sounds.show([]);
     clearTimeout(this.#retry);
     this.#next?.destroy();
     this.#hls?.destroy();
@@ -132,6 +135,7 @@ export class Source {
     this.#listen(Hls, next);
     handOver(Hls, hls, next, media, first);
     this.#listLevels();
+    this.#listSounds();
     return true;
   }
 
@@ -172,6 +176,7 @@ export class Source {
       testBandwidth: false, // begin with what most connections carry, not with the smallest picture
       abrEwmaDefaultEstimate: 4_000_000, // bits per second
       maxBufferLength: bufferLength(this.#begun),
+      audioPreference: this.#sound ? { name: this.#sound } : undefined,
       backBufferLength: 60,
       xhrSetup: (xhr, url) => xhr.open("GET", withSignatureOf(this.#options.hls, url), true),
       ...more,
@@ -187,6 +192,7 @@ export class Source {
       this.complete = !details.live;
       this.#options.onLive(details.live);
     });
+    for (const event of [Hls.Events.AUDIO_TRACKS_UPDATED, Hls.Events.AUDIO_TRACK_SWITCHING]) hls.on(event, () => { if (this.#hls === hls) this.#listSounds(); });
     hls.on(Hls.Events.ERROR, (_, error) => { if (error.fatal && this.#hls === hls) this.#hlsFailed(Hls, error); });
   }
 
@@ -201,6 +207,22 @@ export class Source {
     if (!this.#hls) return;
     this.#hls.config.capLevelToPlayerSize = level < 0;
     this.#hls.nextLevel = level;
+  }
+
+  #listSounds() {
+    if (this.#hls) return this.#options.sounds.show(this.#hls.audioTracks.map((track) => track.name), this.#hls.audioTrack);
+    const tracks = [...(this.#media.audioTracks ?? [])]; // only Safari has them
+    this.#options.sounds.show(tracks.map((track) => track.label), tracks.findIndex((track) => track.enabled));
+  }
+
+  // chooseSound plays another sound track from here on.
+  #chooseSound(n) {
+    if (this.#hls) {
+      this.#sound = this.#hls.audioTracks[n]?.name ?? null;
+      this.#hls.audioTrack = n;
+    } else if (this.#media.audioTracks?.[n]) {
+      this.#media.audioTracks[n].enabled = true;
+    }
   }
 
   // chooseCaptions shows a track in the language that was asked for, where hls.js does not.
@@ -238,6 +260,7 @@ export class Source {
     this.#loading = "mp4";
     this.complete = true;
     this.#media.videoRenditions.set([]);
+    this.#options.sounds.show([]);
     const file = this.#options.mp4();
     if (!file) return this.#options.onProblem(...problems.undecodable);
     this.#setSource(file);
@@ -281,7 +304,9 @@ export class Source {
 
   #goToStart() {
     if (this.#loading !== "hls" && this.#options.start > 0) this.#media.currentTime = this.#options.start;
-    if (this.#loading === "native") this.#options.onLive(this.#media.duration === Infinity);
+    if (this.#loading !== "native") return;
+    this.#options.onLive(this.#media.duration === Infinity);
+    this.#listSounds();
   }
 }
 

@@ -1,7 +1,10 @@
-package captions
+// Package language names the languages of captions and of sound tracks, for programs and for people.
+package language
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
@@ -13,9 +16,9 @@ const Undetermined = "und"
 // maxLanguage is how many bytes a name of a language may have.
 const maxLanguage = 35
 
-// Language returns the canonical name of a language (BCP 47): "en" for "eng", "zh-Hant-TW" for
+// Parse returns the canonical name of a language (BCP 47): "en" for "eng", "zh-Hant-TW" for
 // "zh-hant_tw". It reports false for what is none.
-func Language(s string) (string, bool) {
+func Parse(s string) (string, bool) {
 	if s == "" || len(s) > maxLanguage {
 		return "", false
 	}
@@ -42,4 +45,26 @@ func NameOf(name string) string {
 		own += " (" + rest + ")"
 	}
 	return own
+}
+
+// MaxLabel is how many characters a label may have that people see in a menu.
+const MaxLabel = 100
+
+// IsLabel reports whether a text can be a label: it is one line, and not too long.
+func IsLabel(s string) bool {
+	return utf8.RuneCountInString(s) <= MaxLabel && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// Title returns the title that a file gives a track, as it can be shown, or "".
+func Title(s string) string {
+	title := strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, s))
+	if utf8.RuneCountInString(title) > MaxLabel {
+		return ""
+	}
+	return title
 }

@@ -1,9 +1,9 @@
-package captions_test
+package language_test
 
 import (
 	"testing"
 
-	"github.com/spool-video/spool/internal/service/captions"
+	"github.com/spool-video/spool/internal/language"
 )
 
 func TestLanguage(t *testing.T) {
@@ -14,13 +14,13 @@ func TestLanguage(t *testing.T) {
 		"": "", "english": "", "xx": "", "../en": "", "en/..": "", "e": "", "en-x-evil-private-use-that-is-very-long": "", "en-u-nu-arab": "",
 		"en\x00": "", "123": "",
 	} {
-		got, ok := captions.Language(s)
+		got, ok := language.Parse(s)
 		if got != want || ok != (want != "") {
-			t.Errorf("Language(%q) = %q, %v; want %q", s, got, ok, want)
+			t.Errorf("Parse(%q) = %q, %v; want %q", s, got, ok, want)
 		}
 	}
 	for s, want := range map[string]string{"en": "English", "de": "Deutsch", "pt-BR": "português (BR)", "und": "Unknown language"} {
-		if got := captions.NameOf(s); got != want {
+		if got := language.NameOf(s); got != want {
 			t.Errorf("NameOf(%q) = %q, want %q", s, got, want)
 		}
 	}
