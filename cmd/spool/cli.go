@@ -25,6 +25,7 @@ type cli struct {
 	Remove      clientcmd.Remove     `cmd:"" name:"rm" help:"Delete videos."`
 	Captions    clientcmd.Captions   `cmd:"" help:"Add captions to a video."`
 	Audience    clientcmd.Audience   `cmd:"" help:"Show what was watched, of a video or of all."`
+	Audio       clientcmd.Audio      `cmd:"" help:"List, add, change and delete the sound tracks of a video."`
 	Share       clientcmd.Share      `cmd:"" help:"Make links with which people watch a video without a key."`
 	Original    clientcmd.Original   `cmd:"" help:"Download the file that was uploaded."`
 	Replace     clientcmd.Replace    `cmd:"" help:"Replace the file of a video, which keeps its URLs."`
@@ -61,8 +62,8 @@ const description = `Spool receives video uploads and transcodes them to MP4 fil
 
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
 spool.toml. A flag overrides the environment, the environment overrides the file.
-upload, ls, search, get, set, watch, rm, captions, chapters, clip, preview, share, original, replace, poster,
-audience, audit, sessions and webhooks speak to the server at SPOOL_SERVER (default: http://localhost:8080) with the key in
+upload, ls, search, get, set, watch, rm, captions, audio, chapters, clip, preview, share, original, replace,
+poster, audience, audit, sessions and webhooks speak to the server at SPOOL_SERVER (default: http://localhost:8080) with the key in
 SPOOL_API_KEY.`
 
 // newParser builds the parser of the command line. Flags that are not on it come from s.

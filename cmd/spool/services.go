@@ -24,6 +24,7 @@ import (
 	"github.com/spool-video/spool/internal/service/replace"
 	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/service/signin"
+	"github.com/spool-video/spool/internal/service/sound"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -48,6 +49,7 @@ type services struct {
 	imports     *imports.Service // nil in a worker
 	leases      *uploads.Leases
 	captions    *captions.Service
+	sound       *sound.Service
 	chapters    *chapters.Service
 	pictures    *pictures.Service // nil in a worker
 	watermarks  *watermarks.Service
@@ -116,6 +118,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	}
 	p.replace = replace.New(p.store, p.blobs, passes, p.purges, now, log, p.player.Forget, hook)
 	p.captions = captions.New(p.store, p.blobs, p.purges, func() error { return p.reserve.Check(captions.MaxSize) })
+	p.sound = sound.New(p.store, p.blobs, p.uploads, p.imports, passes, p.purges)
 	p.chapters = chapters.New(p.store, func() error { return p.reserve.Check(chapters.MaxSize) })
 	marker := janitor.NewMarker(p.store, p.blobs)
 	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
@@ -148,7 +151,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 func (p *parts) forAPI() api.Services {
 	return api.Services{
 		Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks,
-		Tokens: p.tokens, Captions: p.captions, Chapters: p.chapters, Watermarks: p.watermarks, Pictures: p.pictures, System: p.system, Player: p.player, Shares: p.shares, Visibility: p.visibility,
+		Tokens: p.tokens, Captions: p.captions, Sound: p.sound, Chapters: p.chapters, Watermarks: p.watermarks, Pictures: p.pictures, System: p.system, Player: p.player, Shares: p.shares, Visibility: p.visibility,
 		Audit: audit.New(p.store, p.clock.Now), SignIn: p.people,
 		Audience: p.audience,
 	}

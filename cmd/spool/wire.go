@@ -87,7 +87,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 	work := &background{stopTasks: p.queue.Stop, maintain: p.maintain}
 	work.startTasks = func(ctx context.Context) error { return p.queue.Start(ctx, lanes) }
 	if c.runsTasks() {
-		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Cleaner: p.cleaner, Replace: p.replace}, engine.Engine, filepath.Join(c.DataDir, datadir.Scratch), log, m)
+		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Cleaner: p.cleaner, Replace: p.replace, Sound: p.sound}, engine.Engine, filepath.Join(c.DataDir, datadir.Scratch), log, m)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@
 package language
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -45,6 +46,19 @@ func NameOf(name string) string {
 		own += " (" + rest + ")"
 	}
 	return own
+}
+
+// TrackLabel returns what a sound track is called that has no title. kind is what people hear: main, dub, commentary or
+// description.
+func TrackLabel(name, kind string) string {
+	what := map[string]string{"commentary": "Commentary", "description": "Audio description"}[kind]
+	switch {
+	case name == Undetermined:
+		return cmp.Or(what, "Sound")
+	case what != "":
+		return NameOf(name) + " – " + what
+	}
+	return NameOf(name)
 }
 
 // MaxLabel is how many characters a label may have that people see in a menu.

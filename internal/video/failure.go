@@ -12,6 +12,7 @@ const (
 	FileTooLarge     FailureCode = "file_too_large"
 	NotAVideo        FailureCode = "not_a_video"
 	NoVideoStream    FailureCode = "no_video_stream"
+	NoAudioStream    FailureCode = "no_audio_stream" // of a file that was uploaded for a sound track
 	Truncated        FailureCode = "truncated"
 	Corrupt          FailureCode = "corrupt"
 	Encrypted        FailureCode = "encrypted"

@@ -32,7 +32,12 @@ type Sound struct {
 	InFiles int `json:"inFiles,omitempty"`
 	// Last is the highest number that a track has had.
 	Last int `json:"last,omitempty"`
+	// Changes is how often another track became the default: the number of the task that puts it into the MP4 files.
+	Changes int `json:"changes,omitempty"`
 }
+
+// MaxTracks is how many sound tracks a video may have.
+const MaxTracks = 32
 
 // AudioTrack is one sound track of a video.
 type AudioTrack struct {
@@ -47,6 +52,7 @@ type AudioTrack struct {
 	Default  bool       `json:"default,omitempty"` // one has it, unless there are none
 	Status   Status     `json:"status"`
 	Failure  *Failure   `json:"failure,omitempty"`
+	Upload   string     `json:"upload,omitempty"` // the key of the file that it is made of, until it is made
 }
 
 // File is the name of the file with the track alone. A track of a video that was made before there were such files has
@@ -99,35 +105,80 @@ func (s *Sound) find(is func(AudioTrack) bool) (AudioTrack, bool) {
 	return s.Tracks[i], true
 }
 
-// With returns s with a track in the place of the one that has its number. If the default track has failed, the first
-// one that is ready becomes the default.
+// With returns s with a track in the place of the one that has its number, or as a new one. If there is no default track, or it
+// has failed, the first one that is ready becomes the default.
 func (s *Sound) With(t AudioTrack) *Sound {
-	other := *s
-	other.Tracks = slices.Clone(s.Tracks)
-	for i := range other.Tracks {
-		if other.Tracks[i].Number == t.Number {
-			other.Tracks[i] = t
-		}
+	other := s.copy()
+	if i := slices.IndexFunc(other.Tracks, func(o AudioTrack) bool { return o.Number == t.Number }); i >= 0 {
+		other.Tracks[i] = t
+	} else {
+		other.Tracks, other.Last = append(other.Tracks, t), max(other.Last, t.Number)
 	}
-	if first, _ := other.Default(); first.Status != Fail {
-		return &other
+	if first, ok := other.Default(); ok && first.Status != Fail {
+		return other
 	}
 	if ready, ok := other.find(func(t AudioTrack) bool { return t.Status == Ready }); ok {
-		other.setDefault(ready.Number)
+		return other.WithDefault(ready.Number)
 	}
+	return other
+}
+
+// WithDefault returns s with another default track.
+func (s *Sound) WithDefault(number int) *Sound {
+	other := s.copy()
+	other.Changes++
+	for i := range other.Tracks {
+		other.Tracks[i].Default = other.Tracks[i].Number == number
+	}
+	return other
+}
+
+// Without returns s without a track.
+func (s *Sound) Without(number int) *Sound {
+	other := s.copy()
+	other.Tracks = slices.DeleteFunc(other.Tracks, func(t AudioTrack) bool { return t.Number == number })
+	return other
+}
+
+func (s *Sound) copy() *Sound {
+	if s == nil {
+		return &Sound{Tracks: []AudioTrack{}}
+	}
+	other := *s
+	other.Tracks = append([]AudioTrack{}, s.Tracks...) // none is a list, too
 	return &other
 }
 
-func (s *Sound) setDefault(number int) {
-	for i := range s.Tracks {
-		s.Tracks[i].Default = s.Tracks[i].Number == number
+// Labels returns the labels of all tracks but one.
+func (s *Sound) Labels(but int) []string {
+	var all []string
+	for _, t := range s.Tracks {
+		if t.Number != but {
+			all = append(all, t.Label)
+		}
 	}
+	return all
 }
 
-// Unfinished reports whether a track of the file is still to be made.
-func (s *Sound) Unfinished() bool {
-	_, found := s.find(func(t AudioTrack) bool { return t.Source == Embedded && !t.Status.Finished() })
-	return found
+// ByID returns the track with an ID.
+func (s *Sound) ByID(id string) (AudioTrack, bool) {
+	return s.find(func(t AudioTrack) bool { return t.ID == id })
+}
+
+// LacksInFiles reports whether the MP4 files of a ready video do not hold the default track.
+func (v *Video) LacksInFiles() bool {
+	t, ok := v.Sound.Default()
+	_, made := v.File(t.File())
+	return ok && made && t.Status == Ready && v.Sound.InFiles != t.Number
+}
+
+// Waits reports whether an uploaded track is still to be made.
+func (t AudioTrack) Waits() bool { return t.Upload != "" && !t.Status.Finished() }
+
+// AwaitsUpload reports whether a sound track is still to be made of an object.
+func (v *Video) AwaitsUpload(key string) bool {
+	_, ok := v.Sound.find(func(t AudioTrack) bool { return t.Waits() && t.Upload == key })
+	return ok
 }
 
 // UniqueLabel returns a label with a number behind it if others have the label, too.

@@ -38,6 +38,8 @@ var handlers = map[queue.Kind]handler{
 	queue.AV1Join:    (*Worker).joinVariant,
 	queue.HEVC:       (*Worker).encodeVariants,
 	queue.HEVCJoin:   (*Worker).joinVariant,
+	queue.Sound:      (*Worker).makeTrack,
+	queue.Remix:      (*Worker).remix,
 	queue.Measure:    (*Worker).measure,
 	queue.Replace:    (*Worker).replace,
 	queue.Purge:      (*Worker).purge,
@@ -108,30 +110,6 @@ func (w *Worker) encodeSet(ctx context.Context, t queue.Task, v video.Video, dir
 		chunks[i] = pipeline.ChunkFile{Rendition: first + o.Rendition, Path: o.Path, Frames: o.Frames}
 	}
 	return chunks, nil
-}
-
-// encodeAudio encodes a piece of a sound track of the file. A filter of the sound belongs into encode.EncodeAudio, which
-// all tracks go through.
-func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, dir string) error {
-	job, err := w.newJob(ctx, t, v, dir, nil)
-	if err != nil {
-		return err
-	}
-	track, piece := video.AudioOf(t.Number)
-	one := v.Plan.Sound(track)
-	run, report, stop := w.heartbeat(ctx, t)
-	output, err := w.engine.EncodeAudio(run, job, one, piece, report)
-	stop()
-	if err != nil && !errors.Is(err, encode.ErrNoAudio) {
-		return conversion(err)
-	}
-	file := pipeline.AudioFile{Path: output.Path, Packets: output.Frames, Lost: output.Lost}
-	if output.Whole != "" {
-		if file.Whole, err = encode.WriteSound(job, one, output.Whole); err != nil {
-			return conversion(err)
-		}
-	}
-	return w.Tasks.FinishAudio(ctx, t, v, file)
 }
 
 func (w *Worker) makeThumbnails(ctx context.Context, t queue.Task, v video.Video, dir string) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/replace"
+	"github.com/spool-video/spool/internal/service/sound"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -24,6 +25,7 @@ type Services struct {
 	Files   *pipeline.Files
 	Cleaner *janitor.Cleaner
 	Replace *replace.Service
+	Sound   *sound.Service
 }
 
 // Worker runs tasks. Handle is its queue.Handler.

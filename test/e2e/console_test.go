@@ -363,7 +363,7 @@ func (c *console) wantRooms() {
 		c.t.Errorf("the tabs are %s", got)
 	}
 	c.openRoom("Sound")
-	c.waitText(".caption .badge", "viewers hear this")
+	c.waitText(".caption .badge", "default")
 	c.look("video-sound")
 }
 

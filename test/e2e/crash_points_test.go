@@ -55,11 +55,20 @@ var crossings = map[failpoint.Point]crossing{
 	failpoint.VariantStored:    {codecs: []string{"av1"}, before: putSmall, meet: dyingWork, after: completeAgain, want: "ready"},
 	failpoint.VariantStaged:    {codecs: []string{"av1"}, before: putSmall, meet: dyingWork, after: completeAgain, want: "ready"},
 	failpoint.VariantLinked:    {codecs: []string{"av1"}, before: putSmall, meet: dyingWork, after: completeAgain, want: "ready"},
-	failpoint.VideoDeleted:     {before: readySmall, meet: dyingDelete, after: deleteAgain, want: "gone"},
-	failpoint.ObjectsRemoved:   {before: readySmall, meet: dyingDelete, after: deleteAgain, want: "gone"},
-	failpoint.ReplacePrepared:  {before: readySmall, meet: dyingReplace, after: completeAgain, want: "replaced"},
-	failpoint.ReplaceWritten:   {before: readySmall, meet: dyingReplace, after: completeAgain, want: "replaced"},
-	failpoint.Replaced:         {before: readySmall, meet: dyingReplace, after: completeAgain, want: "replaced"},
+	failpoint.TrackStored: {before: readySmall, meet: dyingTrack, after: func(s *server, u upload) {
+		if all := s.sound(u).AudioTracks; len(all) != 1 {
+			s.t.Errorf("the tracks are %v", all)
+		}
+		s.addTrack(u, "fr")
+	}, want: "dubbed"},
+	failpoint.TrackStaged:     {before: readySmall, meet: func(s *server, u upload) { s.addTrack(u, "fr") }, after: completeAgain, want: "dubbed"},
+	failpoint.FilmsStaged:     {before: dubbedSmall, meet: anotherDefault, after: completeAgain, want: "remixed"},
+	failpoint.FilmsLinked:     {before: dubbedSmall, meet: anotherDefault, after: completeAgain, want: "remixed"},
+	failpoint.VideoDeleted:    {before: readySmall, meet: dyingDelete, after: deleteAgain, want: "gone"},
+	failpoint.ObjectsRemoved:  {before: readySmall, meet: dyingDelete, after: deleteAgain, want: "gone"},
+	failpoint.ReplacePrepared: {before: readySmall, meet: dyingReplace, after: completeAgain, want: "replaced"},
+	failpoint.ReplaceWritten:  {before: readySmall, meet: dyingReplace, after: completeAgain, want: "replaced"},
+	failpoint.Replaced:        {before: readySmall, meet: dyingReplace, after: completeAgain, want: "replaced"},
 	failpoint.ResolutionGone: {before: readySmall, meet: func(s *server, u upload) {
 		s.die("DELETE", s.url+"/api/video/resolution/"+s.read(u).Resolutions["144p"].ID, "")
 	}, after: func(s *server, u upload) {
@@ -101,6 +110,9 @@ func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 			}
 			if point == failpoint.VisibilityRecorded || point == failpoint.VisibilityMoved {
 				usuallyOneBackend(t, "what is on disk or in a bucket is the same at visibility-copied")
+			}
+			if point == failpoint.TrackStaged || point == failpoint.FilmsStaged {
+				usuallyOneBackend(t, "films-linked dies later in the same steps")
 			}
 			if point == failpoint.ReplacePrepared {
 				usuallyOneBackend(t, "replace-written dies later in the same step")
@@ -145,6 +157,22 @@ func (c crossing) run(t testing.TB, point failpoint.Point) {
 	case "replaced":
 		s.until("the file to be replaced", readyTimeout, func() bool { return s.read(u).Replacement == nil })
 		s.wantVideo(s.waitReady(u), tinyFrames)
+	case "dubbed":
+		all := s.sound(u).AudioTracks
+		if made := s.waitTrack(u, all[len(all)-1].ID); made.Status != "ready" {
+			t.Errorf("the track is %v", made)
+		}
+	case "remixed":
+		s.until("the MP4 files to hold the new default", readyTimeout, func() bool {
+			for _, r := range s.read(u).Resolutions {
+				if pitchOf(t, s.getReady(r.VideoURL).body) != 1760 {
+					return false
+				}
+			}
+			return true
+		})
+		s.wantVideo(s.waitReady(u), smallFrames)
+		s.wantTidy(u)
 	case "ready":
 		w := s.waitReady(u)
 		s.wantVideo(w, smallFrames)
@@ -176,6 +204,20 @@ func readySmall(s *server, u upload) {
 	putSmall(s, u)
 	s.complete(u.ID)
 	s.waitReady(u)
+}
+
+// dubbedSmall adds a track to the small video.
+func dubbedSmall(s *server, u upload) {
+	s.t.Helper()
+	readySmall(s, u)
+	s.waitTrack(u, s.addTrack(u, "fr").ID)
+}
+
+// anotherDefault makes that track the default; the server dies while it makes the MP4 files again.
+func anotherDefault(s *server, u upload) {
+	s.t.Helper()
+	all := s.sound(u).AudioTracks
+	decode[audioTrack](s.t, s.call("PATCH", "/api/video/"+u.ID+"/audio/"+all[len(all)-1].ID, map[string]any{"default": true}), http.StatusOK)
 }
 
 func dyingPut(s *server, u upload) {

@@ -150,6 +150,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 
 // describedSuccesses leads videos through all states and looks at the answers.
 func describedSuccesses(s *server, d *description) {
+	const onePath = "/api/video/{id}/audio/{trackId}"
 	full := newVideo{Filename: "a.mp4", Resolutions: []string{"144p", "1080p"}, IsPublic: true, Thumbnails: []float64{0}, CustomMetadata: []byte(`{"a":[1]}`)}
 	for _, public := range []bool{true, false} {
 		full.IsPublic = public
@@ -180,6 +181,9 @@ func describedSuccesses(s *server, d *description) {
 		shared := decode[struct{ ID string }](s.t, d.ask(s, 201, "POST", "/api/video/{id}/share", u.ID, `{"password":"hush"}`), 201)
 		d.ask(s, 200, "GET", "/api/video/{id}/share", u.ID, nil)
 		d.check(s.t, "DELETE", "/api/video/{id}/share/{shareId}", s.call("DELETE", "/api/video/"+u.ID+"/share/"+shared.ID, nil))
+		track := decode[audioTrack](s.t, d.ask(s, 201, "POST", "/api/video/{id}/audio", u.ID, "no sound", header{"Content-Type", "application/octet-stream"}), 201)
+		d.check(s.t, "PATCH", onePath, s.call("PATCH", "/api/video/"+u.ID+"/audio/"+track.ID, map[string]any{"label": "A dub"}))
+		d.check(s.t, "DELETE", onePath, s.call("DELETE", "/api/video/"+u.ID+"/audio/"+track.ID, nil))
 		d.ask(s, 200, "POST", "/api/video/{id}/original", u.ID, `{"expiresIn":60}`)
 		d.ask(s, 200, "PATCH", videoPath, u.ID, `{"title":"A film","tags":["a","b"]}`)
 		d.ask(s, 200, "PATCH", createPath, "", map[string]any{"ids": []string{u.ID}, "tags": map[string]any{"add": []string{"c"}}})

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"net/http"
@@ -177,4 +178,145 @@ func pitchOf(t testing.TB, file []byte) int {
 		}
 	}
 	return (2*crossings + 10) / 20 * 20 // a tone may begin and end in the middle of a wave
+}
+
+// dub makes a file with a tone of 1760 Hz.
+func dub(t testing.TB, seconds int) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "dub.flac")
+	if err := runFFmpeg("-f", "lavfi", "-i", fmt.Sprintf("sine=frequency=1760:duration=%d", seconds), path); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func (s *server) postTrack(u upload, query string, file []byte) reply {
+	s.t.Helper()
+	return s.send("POST", s.url+"/api/video/"+u.ID+"/audio?"+query, bytes.NewReader(file), header{"X-API-KEY", s.key}, header{"Content-Type", "audio/flac"})
+}
+
+func (s *server) addTrack(u upload, language string) audioTrack {
+	s.t.Helper()
+	return decode[audioTrack](s.t, s.postTrack(u, "language="+language, dub(s.t, 4)), http.StatusCreated)
+}
+
+// dyingTrack sends a track on which the server dies.
+func dyingTrack(s *server, u upload) {
+	s.t.Helper()
+	_, err := s.trySend("POST", s.url+"/api/video/"+u.ID+"/audio?language=fr", bytes.NewReader(dub(s.t, 4)), header{"X-API-KEY", s.key}, header{"Content-Type", "audio/flac"})
+	if err == nil {
+		s.t.Error("the server lives")
+	}
+}
+
+// waitTrack waits until a track is made, or has failed.
+func (s *server) waitTrack(u upload, id string) audioTrack {
+	s.t.Helper()
+	var found audioTrack
+	s.until("the sound track to be made", readyTimeout, func() bool {
+		for _, t := range s.sound(u).AudioTracks {
+			if t.ID == id {
+				found = t
+			}
+		}
+		return found.Status == "ready" || found.Status == "fail"
+	})
+	return found
+}
+
+// wantDub waits until a video that was silent has a dub, also in its MP4 files.
+func (s *server) wantDub(u upload) {
+	s.t.Helper()
+	var last audioTrack
+	s.until("the dub", readyTimeout, func() bool {
+		all := s.sound(u).AudioTracks
+		if len(all) > 0 {
+			last = all[len(all)-1]
+		}
+		return last.Status == "ready"
+	})
+	if !last.Default || last.Language != "fr" {
+		s.t.Errorf("the dub is %v", last)
+	}
+	s.until("the MP4 files to have the sound", readyTimeout, func() bool {
+		for _, r := range s.read(u).Resolutions {
+			if len(probe(s.t, r.VideoURL).of("audio")) != 1 {
+				return false
+			}
+		}
+		return true
+	})
+	s.until("nothing to be left to do", tidyTimeout, s.idle)
+}
+
+// TestUploadedSoundTracks adds tracks to a video, makes one the default, and deletes others.
+func TestUploadedSoundTracks(t *testing.T) {
+	t.Parallel()
+	s := shared(t)
+	u := s.create(newVideo{Filename: "a.mkv", Resolutions: []string{"144p"}, IsPublic: true})
+	s.postTrack(u, "language=fr", dub(t, 1)).problem(t, http.StatusConflict, "not_inspected")
+	s.put(u, soundClip(t, 6))
+	s.complete(u.ID)
+	w := s.waitReady(u)
+	s.postTrack(u, "language=english&kind=song", dub(t, 1)).problem(t, http.StatusBadRequest, "invalid_request")
+	made := s.addTrack(u, "fra")
+	if made.String() != "fr français dub uploaded processing" {
+		t.Errorf("the track is %q", made)
+	}
+	short := s.waitTrack(u, made.ID)
+	if p := probe(t, short.URL); short.Status != "ready" || math.Abs(number(t, p.Format.Duration)-6) > 0.03 {
+		t.Errorf("the track is %v and lasts %s s", short, p.Format.Duration)
+	}
+	broken := decode[audioTrack](t, s.postTrack(u, "language=es", []byte("no sound")), http.StatusCreated)
+	if broken = s.waitTrack(u, broken.ID); broken.Status != "fail" || broken.Failure == nil || broken.Failure.Message == "" {
+		t.Errorf("a file without sound ends as %v", broken)
+	}
+	same := decode[audioTrack](t, s.postTrack(u, "language=fr&kind=description&label=Deutsch", dub(t, 9)), http.StatusCreated)
+	if same.Label != "Deutsch 2" || same.Kind != "description" {
+		t.Errorf("a track with a label that there is is %v", same)
+	}
+	one := func(id string) string { return "/api/video/" + u.ID + "/audio/" + id }
+	first := s.sound(u).AudioTracks[1]
+	s.call("DELETE", one(first.ID), nil).problem(t, http.StatusConflict, "default_track")
+	s.call("PATCH", one(broken.ID), map[string]any{"default": true}).problem(t, http.StatusConflict, "track_not_ready")
+	s.call("PATCH", one(first.ID), map[string]any{"title": "x"}).problem(t, http.StatusBadRequest, "invalid_request")
+	s.call("PATCH", one(u.ID), map[string]any{"label": "x"}).problem(t, http.StatusNotFound, "track_not_found")
+
+	film := w.Resolutions["144p"].VideoURL
+	segment := w.HLSURL[:strings.LastIndexByte(w.HLSURL, '/')+1] + "144p-0.m4s"
+	sound, frames := s.getReady(segmentOfSound(segment)).body, s.getReady(segment).body
+	changed := decode[audioTrack](t, s.call("PATCH", one(short.ID), map[string]any{"default": true, "label": "Français"}), http.StatusOK)
+	if !changed.Default || changed.Label != "Français" || s.sound(u).AudioURL != short.URL {
+		t.Errorf("the new default is %v", changed)
+	}
+	s.until("the MP4 file to hold the new default", readyTimeout, func() bool { return pitchOf(t, s.getReady(film).body) == 1760 })
+	if !bytes.Equal(s.getReady(segment).body, frames) || !bytes.Equal(s.getReady(segmentOfSound(segment)).body, sound) {
+		t.Error("segments have changed under their addresses")
+	}
+	for _, id := range []string{first.ID, broken.ID} {
+		if r := s.call("DELETE", one(id), nil); r.status != http.StatusOK {
+			t.Errorf("a deletion is answered %d %s", r.status, r.body)
+		}
+	}
+	s.get(first.URL).problem(t, http.StatusNotFound, "not_found")
+	if all := s.sound(u).AudioTracks; len(all) != 4 {
+		t.Errorf("the tracks are %v", all)
+	}
+}
+
+// segmentOfSound returns the address of the segment of the first sound track at the place of one of frames.
+func segmentOfSound(segment string) string { return strings.Replace(segment, "144p", "audio", 1) }
+
+// TestASilentVideoGetsSound has the first track of a silent video become its default.
+func TestASilentVideoGetsSound(t *testing.T) {
+	t.Parallel()
+	s := shared(t)
+	u := s.submit(newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}, clip(t, silentClip))
+	s.waitReady(u)
+	s.addTrack(u, "fr")
+	s.wantDub(u)
 }

@@ -1,6 +1,6 @@
 import { type Call, type Connection, Http, randomKey, segment } from "./http.js";
 import type {
-  Caption, Chapter, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewFile, NewShare, NewVideo, Original, Pictures, Report, ResolutionName, Share, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
+  AudioChange, AudioTrack, Caption, Chapter, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewAudio, NewFile, NewShare, NewVideo, Original, Pictures, Report, ResolutionName, Share, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
   VideoPatch, VideoState,
 } from "./types.js";
 import { type UploadOptions, uploadFile } from "./upload.js";
@@ -128,6 +128,31 @@ export class Spool {
 
   deleteCaptions(id: string, language: string, call: Call = {}): Promise<void> {
     return this.#video("DELETE", id, `/captions/${segment(language)}`, call);
+  }
+
+  /** Adds a sound track of any file with sound, at most 2 GiB. It does not wait until the track is made. */
+  addAudio(
+    id: string, file: Blob,
+    options: Call & { language?: string; label?: string; kind?: AudioTrack["kind"] } = {},
+  ): Promise<AudioTrack> {
+    const { language, label, kind, ...call } = options;
+    return this.#video("POST", id, "/audio", {
+      ...call, body: file, headers: { "Content-Type": file.type || "application/octet-stream" }, query: { language, label, kind },
+    });
+  }
+
+  /** Adds a sound track of the file at an address, which the server fetches itself. */
+  addAudioFrom(id: string, from: NewAudio, call: Call = {}): Promise<AudioTrack> {
+    return this.#video("POST", id, "/audio", { ...call, json: from });
+  }
+
+  /** Changes a sound track. With default: true, players begin with it. */
+  changeAudio(id: string, trackId: string, change: AudioChange, call: Call = {}): Promise<AudioTrack> {
+    return this.#video("PATCH", id, `/audio/${segment(trackId)}`, { ...call, json: change });
+  }
+
+  deleteAudio(id: string, trackId: string, call: Call = {}): Promise<void> {
+    return this.#video("DELETE", id, `/audio/${segment(trackId)}`, call);
   }
 
   /** Makes a picture the poster: JPEG, PNG, WebP or AVIF, at most 10 MiB. */

@@ -16,6 +16,10 @@ export type Problem = Schemas["Problem"];
 export type Fault = Schemas["Fault"];
 export type Resolution = Schemas["Resolution"];
 export type ResolutionState = Schemas["ResolutionState"];
+/** A sound track of a video. */
+export type AudioTrack = Schemas["AudioTrack"];
+export type NewAudio = Schemas["NewAudio"];
+export type AudioChange = Schemas["AudioChange"];
 export type CompletedUpload = Schemas["CompletedUpload"];
 
 /** What every view of a video may have beside its described members. */
@@ -24,6 +28,10 @@ interface Extras {
   title?: string;
   /** Whether hlsUrl and dashUrl play from the beginning now. */
   playable?: boolean;
+  /** What viewers can choose to hear. */
+  audioTracks?: AudioTrack[];
+  /** The sound of the default track alone. */
+  audioUrl?: string;
   captions?: Caption[];
   tags?: string[];
   /** When the video is deleted; absent: never. */

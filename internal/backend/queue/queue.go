@@ -79,6 +79,8 @@ const (
 	AV1Join    Kind = "av1join"    // one rendition file in AV1, from its chunk files
 	HEVC       Kind = "hevc"       // as AV1
 	HEVCJoin   Kind = "hevcjoin"   // as AV1Join
+	Sound      Kind = "sound"      // a sound track of a ready video, from a file that was uploaded for it
+	Remix      Kind = "remix"      // the MP4 files of a ready video with another sound track
 	Measure    Kind = "measure"    // compare the rendition files of a ready video with their source
 	Replace    Kind = "replace"    // have a ready file replace the file of another video
 	Purge      Kind = "purge"      // remove the leftovers of a finished or deleted video
@@ -87,6 +89,8 @@ const (
 	CleanUp  Kind = "cleanup"  // end or remove the deliveries of a webhook that was disabled or deleted
 	PurgeCDN Kind = "purgecdn" // tell a CDN what it may not keep
 	Import   Kind = "import"   // fetch a file from a URL
+	// ImportTrack is Import of a file of which a sound track is made.
+	ImportTrack Kind = "importtrack"
 )
 
 // Lane is what tasks wait on for a place.
@@ -106,7 +110,7 @@ func (k Kind) Lane() Lane {
 	switch k {
 	case Deliver, CleanUp, PurgeCDN:
 		return NetworkLane
-	case Import:
+	case Import, ImportTrack:
 		return ImportLane
 	}
 	return EncodeLane

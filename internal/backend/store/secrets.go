@@ -8,7 +8,7 @@ import (
 // readableSecrets lists the tables with secrets that the user of the connection
 // may read. docs/database.md denies them to the users of workers.
 const readableSecrets = `
-	SELECT name FROM (VALUES ('api_key'), ('audience_salt'), ('audit_entry'), ('session'), ('share'), ('signing_key'), ('video_import'), ('webhook_delivery'), ('webhook_event'), ('webhook_secret')) AS t (name)
+	SELECT name FROM (VALUES ('api_key'), ('audience_salt'), ('audit_entry'), ('session'), ('share'), ('signing_key'), ('track_import'), ('video_import'), ('webhook_delivery'), ('webhook_event'), ('webhook_secret')) AS t (name)
 	 WHERE has_any_column_privilege(to_regclass(name)::oid, 'SELECT') ORDER BY name`
 
 // ReadableSecrets lists the tables with secrets that the database user may read and a

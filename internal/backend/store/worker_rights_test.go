@@ -53,7 +53,7 @@ func TestAWorkerReadsNoSecrets(t *testing.T) {
 // checkReadableSecrets wants the owner to be told from a worker, by a process and by the doctor.
 func checkReadableSecrets(t *testing.T, owner, worker *store.Store, address, ofWorker string) {
 	t.Helper()
-	all := []string{"api_key", "audience_salt", "audit_entry", "session", "share", "signing_key", "video_import", "webhook_delivery", "webhook_event", "webhook_secret"}
+	all := []string{"api_key", "audience_salt", "audit_entry", "session", "share", "signing_key", "track_import", "video_import", "webhook_delivery", "webhook_event", "webhook_secret"}
 	got, err := store.ReadableSecrets(t.Context(), owner)
 	e, err2 := store.ExaminePostgres(t.Context(), address)
 	if err != nil || err2 != nil || !slices.Equal(got, all) || !slices.Equal(e.Secrets, all) {

@@ -140,7 +140,7 @@ func (enc *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 		samples = (to + packetsAfter) * mp4.PacketSamples
 	}
 	whole, err := enc.encodeAudio(ctx, job, p, samples, false, progress)
-	if err == nil && whole.Frames > 0 && int64(whole.Frames+endSlack)*mp4.PacketSamples < lengthOf(p, samples) {
+	if err == nil && whole.Frames > 0 && int64(whole.Frames)*mp4.PacketSamples < lengthOf(p, samples) {
 		// It is not padded at first: of a track that cannot be decoded, there would be nothing but the silence.
 		lost := whole.Lost
 		whole, err = enc.encodeAudio(ctx, job, p, samples, true, progress)
@@ -164,10 +164,6 @@ func (enc *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	}
 	return out, nil
 }
-
-// endSlack is how many packets a track may be shorter than the video without being padded: the end of a file is never
-// exact.
-const endSlack = 2
 
 // lengthOf returns how many samples of a track are encoded, if all of them are wanted or only some.
 func lengthOf(p *video.Plan, samples int64) int64 {

@@ -78,6 +78,14 @@ func SourceOptions() string {
 	return "protocol_whitelist=file:format_whitelist=" + allowedFormats + ":codec_whitelist=" + AllowedDecoders + ":max_streams=200"
 }
 
+// InputArgs are the options that make it safe to open the source of a job.
+func (j Job) InputArgs() []string {
+	if j.Sound {
+		return SoundInputArgs()
+	}
+	return InputArgs()
+}
+
 // FileURL names a local file such that no character of its path is taken for a
 // protocol.
 func FileURL(path string) string { return "file:" + path }
@@ -115,7 +123,7 @@ func FrameArgs(job Job, in video.Input, seek int64, threads int) []string {
 
 // SourceArgs are the options of one more input that is the source, too.
 func SourceArgs(job Job, in video.Input, seek int64, threads int) []string {
-	input := InputArgs()
+	input := job.InputArgs()
 	if in.Still != "" {
 		input = inputArgs(in.Container) // it is known, and may be one of files with sound alone
 	}

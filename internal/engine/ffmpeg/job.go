@@ -52,6 +52,9 @@ type Job struct {
 	// needed, and zeros elsewhere. A run that is not flawless is then ErrSparse.
 	Sparse bool
 
+	// Sound says that Source may be a file with sound alone.
+	Sound bool
+
 	// Patience is for how much longer than others a run may make no progress: it has to read
 	// much of the source before its first output.
 	Patience time.Duration

@@ -60,7 +60,7 @@ func Assemble(w io.Writer, chunks []Input, audio []Input, timing Timing) (Summar
 	return writeFile(w, tracks, video.scale)
 }
 
-// writeFile writes a file of these tracks. Its edit lists have the time scale that those of a video with this one have.
+// writeFile writes a file of these tracks. Its edit lists have the time scale of the edit lists of such a video.
 func writeFile(w io.Writer, tracks []*trackBuilder, videoScale uint32) (Summary, error) {
 	f, err := newLayout(tracks, videoScale)
 	if err != nil {

@@ -94,7 +94,7 @@ func nameSounds(p *video.Plan, tracks []probe.Stream) {
 			name = language.Undetermined
 		}
 		n.audio.Language = name
-		n.audio.Label = video.UniqueLabel(cmp.Or(language.Title(n.track.Title()), trackLabel(name, n.audio.Kind)), taken)
+		n.audio.Label = video.UniqueLabel(cmp.Or(language.Title(n.track.Title()), language.TrackLabel(name, string(n.audio.Kind))), taken)
 		taken = append(taken, n.audio.Label)
 	}
 }
@@ -110,16 +110,4 @@ func kindOf(track probe.Stream) video.TrackKind {
 		return video.Dub
 	}
 	return video.MainTrack
-}
-
-// trackLabel returns what a track is called that has no title.
-func trackLabel(lang string, kind video.TrackKind) string {
-	what := map[video.TrackKind]string{video.Commentary: "Commentary", video.Description: "Audio description"}[kind]
-	switch {
-	case lang == language.Undetermined:
-		return cmp.Or(what, "Sound")
-	case what != "":
-		return language.NameOf(lang) + " – " + what
-	}
-	return language.NameOf(lang)
 }

@@ -69,7 +69,7 @@ var opened = regexp.MustCompile(`After avformat_find_stream_info\(\) .* frames:(
 // if that cannot be found out. Some are added, because encoding opens the file
 // with slightly different options.
 func (p *Prober) countOpening(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration) (int, error) {
-	args := slices.Concat(found.editOptions(), probeArgs(job.Source, found.refused, false))
+	args := slices.Concat(found.editOptions(), probeArgs(job.Source, found.refused, job.Sound))
 	args[slices.Index(args, "-v")+1] = "debug"
 	args[slices.Index(args, "-show_entries")+1] = "format=format_name"
 	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), args, func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err })

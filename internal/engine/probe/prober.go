@@ -58,6 +58,15 @@ const maxProbes = 4
 // If one of several streams has a decoder that is not allowed, ffprobe runs
 // again and that stream is left out. See also probeVideoOnly.
 func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
+	return p.probe(ctx, job, p.complete)
+}
+
+// ProbeSound is Probe for what is needed to make a sound track of a file, which may hold sound alone.
+func (p *Prober) ProbeSound(ctx context.Context, job ffmpeg.Job) (*Result, error) {
+	return p.probe(ctx, job, func(context.Context, ffmpeg.Job, *Result, int64, time.Duration) error { return nil })
+}
+
+func (p *Prober) probe(ctx context.Context, job ffmpeg.Job, complete func(context.Context, ffmpeg.Job, *Result, int64, time.Duration) error) (*Result, error) {
 	size, err := sizeOf(job.Source)
 	if err != nil {
 		return nil, err
@@ -86,7 +95,7 @@ func (p *Prober) Probe(ctx context.Context, job ffmpeg.Job) (*Result, error) {
 			found, err = p.probeEditStarts(ctx, job, found, limit)
 		}
 		if err == nil {
-			return found, p.complete(ctx, job, found, size, limit)
+			return found, complete(ctx, job, found, size, limit)
 		}
 		err = explainProbe(err, stderr, job.Source)
 		names := refusedDecoders(stderr)
@@ -109,7 +118,7 @@ func (p *Prober) complete(ctx context.Context, job ffmpeg.Job, found *Result, si
 // returns what was found before.
 func (p *Prober) probeAgain(ctx context.Context, job ffmpeg.Job, found *Result, limit time.Duration, options []string) (*Result, error) {
 	again := p.newResult(found.refused, found.maxPackets)
-	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), slices.Concat(options, probeArgs(job.Source, found.refused, false)), again.Read)
+	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), slices.Concat(options, probeArgs(job.Source, found.refused, job.Sound)), again.Read)
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 		return nil, fmt.Errorf("probe with %s: %w", strings.Join(options, " "), ours)
 	}

@@ -182,8 +182,8 @@ func (f *Result) Sound() (*Stream, error) {
 	if len(f.videoStreams()) > 0 {
 		return nil, nil
 	}
-	if track := f.Audio(Stream{Index: stillIndex}); track != nil {
-		return track, nil
+	if tracks := f.Audio(Stream{Index: stillIndex}); len(tracks) > 0 {
+		return &tracks[0], nil
 	}
 	for _, s := range f.Streams {
 		if s.Type != "audio" {

@@ -19,7 +19,7 @@ func (p *Prober) probeVideoOnly(ctx context.Context, job ffmpeg.Job, found *Resu
 	}
 	alone := NewResult()
 	alone.grain, alone.maxPackets = found.grain, found.maxPackets
-	args := slices.Concat(found.editOptions(), []string{"-select_streams", "v"}, probeArgs(job.Source, found.refused, false))
+	args := slices.Concat(found.editOptions(), []string{"-select_streams", "v"}, probeArgs(job.Source, found.refused, job.Sound))
 	stderr, err := p.run.Probe(ctx, job, probePolicy(job, limit), args, alone.Read)
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 		return fmt.Errorf("probe the video stream alone: %w", ours)

@@ -54,6 +54,11 @@ func required(v video.Video) []string {
 	for _, f := range v.Files {
 		keys = append(keys, objects.Playback(v, f.Name))
 	}
+	for _, t := range v.AudioTracks() {
+		if t.Waits() {
+			keys = append(keys, t.Upload)
+		}
+	}
 	return keys
 }
 

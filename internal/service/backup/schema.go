@@ -14,7 +14,7 @@ import (
 // this list or in notBackedUp: a test compares them with the schema, so that a new one is not forgotten.
 var backedUp = []string{
 	"api_key", "signing_key", "tenant", "watermark", "video", "chapter_list", "resolution", "step", "video_cost", "execution", "metadata_index", "idempotency_key",
-	"webhook", "webhook_secret", "webhook_event", "webhook_delivery", "video_import", "upload_hash", "share", "cdn_purge", "audit_entry", "audience_video", "audience_tenant",
+	"webhook", "webhook_secret", "webhook_event", "webhook_delivery", "video_import", "track_import", "upload_hash", "share", "cdn_purge", "audit_entry", "audience_video", "audience_tenant",
 }
 
 // notBackedUp are the other tables, and why a copy of the database has no use for their rows.

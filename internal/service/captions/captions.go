@@ -147,7 +147,7 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, name s
 		if err := errors.Join(s.purges.File(ctx, tx, v, cdn.CaptionsRemoved, gone.Name), words.Remove(ctx, tx, id, gone.Name)); err != nil {
 			return err
 		}
-		if err := tx.Did(ctx, video.Act{Action: video.ActionCaptionsDelete, Video: id, Target: language}); err != nil {
+		if err := tx.Did(ctx, video.Act{Action: video.ActionCaptionsDelete, Video: id, Target: name}); err != nil {
 			return err
 		}
 		return tx.SetFindings(ctx, id, store.Findings{Files: v.WithoutFile(gone.Name)})

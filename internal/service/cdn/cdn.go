@@ -33,6 +33,8 @@ const (
 	CaptionsRemoved   Reason = "captions_removed" // deleted, or replaced: then the new ones have another name
 	PosterChanged     Reason = "poster_changed"   // another picture has the same address
 	PosterRemoved     Reason = "poster_removed"
+	SoundChanged      Reason = "sound_changed" // the MP4 files hold another sound track, or playlists name it otherwise
+	SoundRemoved      Reason = "sound_removed"
 )
 
 // Recorder records purges. A nil *Recorder records nothing: no purge URL is configured.
@@ -88,6 +90,15 @@ func (r *Recorder) File(ctx context.Context, tx *store.Tx, v video.Video, why Re
 // Poster records that the poster of a video is another picture. Call it when the storage has the new one.
 func (r *Recorder) Poster(ctx context.Context, tx *store.Tx, v video.Video) error {
 	return r.record(ctx, tx, v, PosterChanged, []string{video.PosterFile, video.ThumbnailFile}) // without a time, that follows it
+}
+
+// Sound records that the MP4 files of a video hold another sound track, or that its playlists tell others.
+func (r *Recorder) Sound(ctx context.Context, tx *store.Tx, v video.Video, why Reason) error {
+	files := []string{stream.MasterFile, stream.ManifestFile}
+	for _, res := range v.Resolutions {
+		files = append(files, resolutionFiles(v, res.Name)...)
+	}
+	return r.record(ctx, tx, v, why, files)
 }
 
 // sharedFiles are the files of a stream that belong to no single resolution. The audio is read

@@ -17,6 +17,10 @@ const (
 	VariantStored    Point = "variant-stored"    // chunk files of another codec are stored, their step not yet done
 	VariantStaged    Point = "variant-staged"    // the file in another codec is stored, not yet published
 	VariantLinked    Point = "variant-linked"    // it is playable, the transaction not yet committed
+	TrackStored      Point = "track-stored"      // a file for a sound track is stored, the track is not recorded
+	TrackStaged      Point = "track-staged"      // its track is made and stored, not yet published
+	FilmsStaged      Point = "films-staged"      // MP4 files with another sound track are stored, not yet published
+	FilmsLinked      Point = "films-linked"      // they are playable, the transaction not yet committed
 	VideoDeleted     Point = "video-deleted"     // marked deleted, its objects still there
 	ObjectsRemoved   Point = "objects-removed"   // objects are gone, the row is still there
 	ResolutionGone   Point = "resolution-gone"   // the row is gone, objects perhaps not
@@ -40,7 +44,8 @@ const (
 
 // All lists every point of a server.
 var All = []Point{UploadStored, SourcePinned, UploadAccepted, PartStored, RenditionStaged, RenditionLinked,
-	ThumbnailsStaged, FilesStaged, VariantStored, VariantStaged, VariantLinked, VideoDeleted, ObjectsRemoved, ResolutionGone,
+	ThumbnailsStaged, FilesStaged, VariantStored, VariantStaged, VariantLinked, TrackStored, TrackStaged, FilmsStaged, FilmsLinked,
+	VideoDeleted, ObjectsRemoved, ResolutionGone,
 	VisibilityRecorded, VisibilityOpened, VisibilityCopied, VisibilityMoved,
 	ReplacePrepared, ReplaceWritten, Replaced}
 

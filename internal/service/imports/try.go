@@ -26,6 +26,10 @@ func (s *Service) Handler(storage Storage) queue.Handler {
 		s.started()
 		outcome := OutcomeWaiting // also after a panic
 		defer func() { s.ended(outcome) }()
+		if t.Kind == queue.ImportTrack {
+			outcome, err = s.tryTrack(ctx, t)
+			return err
+		}
 		outcome, err = s.try(ctx, storage, t.Video)
 		return err
 	}

@@ -128,6 +128,9 @@ func (d *Deleter) markLocked(ctx context.Context, tx *store.Tx, id video.ID, why
 	if err := imports.Forget(ctx, tx, id); err != nil {
 		return err
 	}
+	if err := imports.ForgetTracks(ctx, tx, id); err != nil {
+		return err
+	}
 	if err := d.leases.Interrupt(ctx, tx, id); err != nil {
 		return err
 	}

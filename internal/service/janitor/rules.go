@@ -103,6 +103,9 @@ func (r rules) isNeeded(o owner, key string) bool {
 		return open
 	case objects.Sources:
 		// While the upload is open, a copy may belong to a completion that is running.
+		if objects.IsTrackSource(key) { // it is recorded after it has arrived
+			return v.AwaitsUpload(key) || r.isRecent(key)
+		}
 		return open || v.CompletedAt.IsZero() && r.isRecent(key) ||
 			(key == v.Source.Key || key == objects.Still(in)) && (working || o.needs.Source || r.config.KeepSource || waitsForQuota(v))
 	case objects.Work:

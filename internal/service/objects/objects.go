@@ -9,6 +9,7 @@
 //	upload/{folder}/file.part       its bytes that do not fill a part of the final object yet
 //	source/{folder}/{random}        the verified file; never written again
 //	source/{folder}/still.png       the picture that was made for it, if it has none
+//	source/{folder}/track-{random}  a file of which a sound track is made
 //	work/{folder}/…                 chunk files and staged results of a pass
 //	public/{folder}/720p.mp4        what is played, of public videos
 //	private/{folder}/720p.mp4       and of private ones
@@ -79,15 +80,34 @@ func Still(in video.Folder) string { return Sources.Prefix(in) + "still.png" }
 // NewSource is the key of a new copy of a video's file. It contains the time at which the copy begins,
 // by the clock of the caller (a UUID of version 7).
 func NewSource(id video.ID, begun time.Time) string {
-	unique := uuid.New()
-	binary.BigEndian.PutUint64(unique[:8], uint64(begun.UnixMilli())<<16|uint64(unique[6]&0x0f|7<<4)<<8|uint64(unique[7]))
-	return Source(id, unique.String())
+	return Source(id, newUnique(begun))
 }
 
-// SourceBegun returns when the copy of a source began.
+// newUnique returns a UUID of version 7 for a time.
+func newUnique(begun time.Time) string {
+	unique := uuid.New()
+	binary.BigEndian.PutUint64(unique[:8], uint64(begun.UnixMilli())<<16|uint64(unique[6]&0x0f|7<<4)<<8|uint64(unique[7]))
+	return unique.String()
+}
+
+// trackMark is what the rest of the key of a file begins with of which a sound track is made.
+const trackMark = "track-"
+
+// NewTrackSource is the key of a file of which a sound track is made. It contains the time at which it begins to arrive.
+func NewTrackSource(in video.Folder, begun time.Time) string {
+	return Sources.Prefix(in) + trackMark + newUnique(begun)
+}
+
+// IsTrackSource reports whether a key was made by NewTrackSource.
+func IsTrackSource(key string) bool {
+	area, _, rest, _ := Parse(key)
+	return area == Sources && strings.HasPrefix(rest, trackMark)
+}
+
+// SourceBegun returns when the copy of a source, or a file for a sound track, began.
 func SourceBegun(key string) (begun time.Time, ok bool) {
 	area, _, rest, _ := Parse(key)
-	unique, err := uuid.Parse(rest)
+	unique, err := uuid.Parse(strings.TrimPrefix(rest, trackMark))
 	if area != Sources || err != nil || unique.Version() != 7 {
 		return time.Time{}, false
 	}

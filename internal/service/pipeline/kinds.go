@@ -40,6 +40,8 @@ type Kind struct {
 
 	// Then is a kind whose tasks are enqueued when the last task of this one is done.
 	Then queue.Kind
+	// Stages says that its files wait to be published under other names than Publishes.
+	Stages bool
 	// Codec is set for kinds whose tasks encode a ready video in another codec than H.264.
 	Codec video.Codec
 
@@ -74,7 +76,7 @@ func (k Kind) waits() bool { return k.Stage == Assemble || k.Codec != "" && k.Th
 
 // keepsStaged reports whether files that wait to be published are kept while a step is open, though the
 // pass has ended (see PublishFiles).
-func (k Kind) keepsStaged() bool { return k.Stage == After && len(k.Publishes) > 0 }
+func (k Kind) keepsStaged() bool { return k.Stage == After && (len(k.Publishes) > 0 || k.Stages) }
 
 // delaysPurge reports whether a purge waits while a task runs, which may still write objects.
 func (k Kind) delaysPurge() bool { return k.inPass() || k.keepsStaged() }
@@ -174,6 +176,19 @@ var kinds = []Kind{
 	},
 	variantChunk(queue.AV1, video.AV1, queue.AV1Join), variantJoin(queue.AV1Join, video.AV1),
 	variantChunk(queue.HEVC, video.HEVC, queue.HEVCJoin), variantJoin(queue.HEVCJoin, video.HEVC),
+	{ // makes sound track n of a file that was uploaded for it, and publishes it
+		Name: queue.Sound, Priority: always(audioPriority),
+		Numbers: func(v video.Video) (int, int) { return 1, lastTrack(v) + 1 },
+		Wants:   func(v video.Video, n int) bool { t, ok := v.Sound.Track(n); return ok && t.Waits() },
+		Reads:   func(video.Video, int) int64 { return MaxTrackBytes }, Writes: estimated(trackBytes),
+		Stage: After, Stages: true,
+	},
+	{ // makes the MP4 files again, with the sound track that is the default now
+		Name: queue.Remix, Priority: always(assemblePriority),
+		Numbers: func(v video.Video) (int, int) { return soundChanges(v), soundChanges(v) + countIf(v.LacksInFiles()) },
+		Reads:   largestFile, Writes: estimated(largestFile),
+		Stage: After, Stages: true,
+	},
 	{ // compares a few frames of a ready video with its source, for the report
 		Name: queue.Measure, Priority: always(measurePriority), Reads: wholeSource,
 		Numbers: func(v video.Video) (int, int) { return 0, countIf(len(v.Plan.Samples) > 0) },

@@ -63,7 +63,7 @@ func TestKindsKeepTheirMeaning(t *testing.T) {
 		}
 	}
 	may := kindsThat(Kind.maySkip)
-	if want := []queue.Kind{queue.Audio, queue.Thumbnails, queue.Poster, queue.Captions, queue.Pictures, queue.AV1, queue.AV1Join, queue.HEVC, queue.HEVCJoin, queue.Measure, queue.Replace}; !slices.Equal(may, want) {
+	if want := []queue.Kind{queue.Audio, queue.Thumbnails, queue.Poster, queue.Captions, queue.Pictures, queue.AV1, queue.AV1Join, queue.HEVC, queue.HEVCJoin, queue.Sound, queue.Remix, queue.Measure, queue.Replace}; !slices.Equal(may, want) {
 		t.Errorf("the video goes on without %v; want %v", may, want)
 	}
 	if got := surviving(); !slices.Equal(got, []queue.Kind{queue.Purge}) {
@@ -81,7 +81,7 @@ func TestKindsKeepTheirMeaning(t *testing.T) {
 	ofAPass := Kept{Work: true, Source: true}
 	for kind, want := range map[queue.Kind]Kept{
 		queue.Inspect: ofAPass, queue.Encode: ofAPass, queue.Assemble: ofAPass, "of a newer version": ofAPass,
-		queue.Measure: {Source: true}, queue.Pictures: {Staged: true}, queue.Purge: {},
+		queue.Measure: {Source: true}, queue.Pictures: {Staged: true}, queue.Sound: {Staged: true}, queue.Remix: {Staged: true}, queue.Purge: {},
 		queue.AV1: {Variants: true, Source: true}, queue.AV1Join: {Variants: true},
 	} {
 		if got := Keeps([]store.Step{{Kind: string(kind)}, {Kind: string(queue.Encode), Done: true}}); got != want {

@@ -82,6 +82,8 @@ func (t *Tasks) GiveUp(ctx context.Context, task queue.Task, f *video.Failure) e
 	switch kind := KindOf(task.Kind); {
 	case kind.Codec != "":
 		return t.giveUpVariant(ctx, task, f)
+	case kind.Name == queue.Sound:
+		return t.failTrack(ctx, task, f)
 	case kind.maySkip():
 		return t.Skip(ctx, task)
 	}

@@ -43,6 +43,9 @@ func (t *Tasks) PublishVariant(ctx context.Context, task queue.Task, of video.Vi
 	t.hook.Reach(failpoint.VariantStaged)
 	made := ratesOf(of, codec)
 	return t.finish(ctx, task, result{folder: of.Folder(), made: made, record: func(ctx context.Context, tx *store.Tx, v video.Video) error {
+		if tracksInFiles(v) != tracksInFiles(of) {
+			return errSoundChanged
+		}
 		made := video.Variant{Codec: codec, Status: video.Ready, SizeBytes: staged.Size, Bitrate: bitrate(staged.Size, f.Duration)}
 		if r := v.Plan.Beside(codec, nil).OutputRange(); r != video.SDR {
 			made.Range = r

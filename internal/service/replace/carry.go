@@ -56,12 +56,35 @@ func (s *Service) carry(ctx context.Context, tx *store.Tx, v, c video.Video) ([]
 	return c.WithFiles(kept), s.copy(ctx, tx, c, video.KeptPosterFile, c, video.PosterFile)
 }
 
+// carrySound returns the sound of the hidden video with the tracks that clients have uploaded for v. They are made again, as
+// long as the new file; their own files are what they are made of. Those that are not ready are not kept.
+func (s *Service) carrySound(ctx context.Context, tx *store.Tx, v, c video.Video) (*video.Sound, error) {
+	sound := c.Sound
+	for _, t := range v.AudioTracks() {
+		if t.Source != video.Uploaded || t.Status != video.Ready || sound == nil || len(sound.Tracks) >= video.MaxTracks {
+			continue
+		}
+		from := objects.Playback(v, t.File())
+		t.Number, t.Default, t.Status, t.Upload = sound.Last+1, false, video.Processing, objects.NewTrackSource(c.Folder(), s.now())
+		t.Label = video.UniqueLabel(t.Label, sound.Labels(t.Number))
+		if err := s.copyObject(ctx, tx, from, t.Upload); err != nil {
+			return nil, err
+		}
+		sound = sound.With(t)
+	}
+	return sound, nil
+}
+
 // copy copies a file of a video that tx has locked.
 func (s *Service) copy(ctx context.Context, tx *store.Tx, from video.Video, name string, to video.Video, as string) error {
+	return s.copyObject(ctx, tx, objects.Playback(from, name), objects.Playback(to, as))
+}
+
+func (s *Service) copyObject(ctx context.Context, tx *store.Tx, from, to string) error {
 	ctx, cancel := context.WithTimeout(ctx, carryTimeout)
 	defer cancel()
 	return tx.KeepAliveWhile(ctx, func(ctx context.Context) error {
-		if _, err := s.blobs.Copy(ctx, objects.Playback(from, name), objects.Playback(to, as), ""); err != nil {
+		if _, err := s.blobs.Copy(ctx, from, to, ""); err != nil {
 			return blob.ServiceError("copy a file of a video", err)
 		}
 		return nil

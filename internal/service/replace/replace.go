@@ -100,6 +100,9 @@ func (s *Service) swap(ctx context.Context, tx *store.Tx, id, hidden video.ID) e
 	if c.Files, err = s.carry(ctx, tx, v, c); err != nil {
 		return err
 	}
+	if c.Sound, err = s.carrySound(ctx, tx, v, c); err != nil {
+		return err
+	}
 	if err := s.purges.Video(ctx, tx, cdn.FileReplaced, v.ID); err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/spool-video/spool/internal/service/replace"
 	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/service/signin"
+	"github.com/spool-video/spool/internal/service/sound"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/visibility"
@@ -88,6 +89,7 @@ type Services struct {
 
 	Keys       *auth.Keys
 	Captions   *captions.Service
+	Sound      *sound.Service
 	Watermarks *watermarks.Service
 	Chapters   *chapters.Service
 	Pictures   *pictures.Service
@@ -164,6 +166,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 	})
 	s.Shares = share.New(p.Store, s.Signing, s.Catalog, now)
 	s.Replace = replace.New(p.Store, p.Blobs, s.Passes, purges, now, p.Log, s.Player.Forget, p.Hook)
+	s.Sound = sound.New(p.Store, p.Blobs, s.Uploads, s.Imports, s.Passes, s.Purges)
 	s.Captions = captions.New(p.Store, p.Blobs, purges, func() error { return s.Reserve.Check(captions.MaxSize) })
 	s.Visibility = visibility.New(p.Store, p.Blobs, purges, now, p.Hook)
 	s.Pictures, err = pictures.New(pictures.Parts{

@@ -12,6 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/service/signin"
+	"github.com/spool-video/spool/internal/service/sound"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -34,6 +35,7 @@ type Services struct {
 	Webhooks   *webhook.Service
 	Tokens     *auth.Tokens
 	Captions   *captions.Service
+	Sound      *sound.Service
 	Watermarks *watermarks.Service
 	Chapters   *chapters.Service
 	System     *system.Service
@@ -63,6 +65,7 @@ func (a *API) groups() []group {
 		newReportRoutes(s.Catalog),
 		resolutionRoutes{s.Catalog, s.Deleter},
 		replaceRoutes{s.Catalog, s.Deleter},
+		audioRoutes{s.Sound, s.Catalog},
 		captionRoutes{s.Captions, s.Catalog},
 		watermarkRoutes{s.Watermarks, s.Pictures},
 		originalRoutes{s.Player},

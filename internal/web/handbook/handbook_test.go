@@ -195,7 +195,7 @@ func TestSamplesCompile(t *testing.T) {
 			if s.Language != "Go" {
 				continue
 			}
-			fmt.Fprintf(&program, "\nfunc %s(ctx context.Context, c *client.Client, id, shareID string, file io.Reader) error {\n%s\n", id, s.Code)
+			fmt.Fprintf(&program, "\nfunc %s(ctx context.Context, c *client.Client, id, shareID, trackID string, file io.Reader) error {\n%s\n", id, s.Code)
 			for _, names := range declared.FindAllStringSubmatch(s.Code, -1) {
 				for name := range strings.SplitSeq(names[1], ", ") {
 					fmt.Fprintf(&program, "_ = %s\n", name)

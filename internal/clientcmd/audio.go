@@ -1,0 +1,163 @@
+package clientcmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spool-video/spool/client"
+)
+
+// Audio is spool audio.
+type Audio struct {
+	List   AudioList   `cmd:"" name:"ls" help:"List the sound tracks of a video."`
+	Add    AudioAdd    `cmd:"" help:"Add a sound track."`
+	Set    AudioSet    `cmd:"" help:"Change a sound track, or make it the default one."`
+	Remove AudioRemove `cmd:"" name:"rm" help:"Delete a sound track."`
+}
+
+// Help is shown by --help.
+func (Audio) Help() string {
+	return `A video can have several sound tracks: languages, comments, descriptions of the pictures.
+The tracks of the uploaded file are taken by themselves.
+
+    spool audio ls ID
+    spool audio add ID film.de.m4a --language=de
+    spool audio set ID TRACK --default
+    spool audio rm ID TRACK
+`
+}
+
+// AudioList is spool audio ls.
+type AudioList struct {
+	Connection
+	ID string `arg:"" help:"The video."`
+}
+
+// Run lists sound tracks.
+func (c *AudioList) Run(ctx context.Context, env *Environment) error {
+	api, err := c.client(env, short)
+	if err != nil {
+		return c.fail(env, err)
+	}
+	v, err := api.Video(ctx, c.ID, time.Hour)
+	if err != nil {
+		return c.fail(env, err)
+	}
+	if c.JSON {
+		return printJSON(env.Stdout, v.AudioTracks)
+	}
+	return printTracks(env, v.AudioTracks...)
+}
+
+func printTracks(env *Environment, all ...client.AudioTrack) error {
+	rows := [][]string{{"ID", "LANGUAGE", "LABEL", "KIND", "STATUS", ""}}
+	for _, t := range all {
+		note := ""
+		if t.Default {
+			note = "default"
+		}
+		if t.Failure != nil {
+			note = t.Failure.Message
+		}
+		rows = append(rows, []string{forTerminal(t.ID), forTerminal(t.Language), forTerminal(t.Label), forTerminal(t.Kind), forTerminal(string(t.Status)), forTerminal(note)})
+	}
+	return printTable(env.Stdout, rows)
+}
+
+// AudioAdd is spool audio add.
+type AudioAdd struct {
+	Connection
+	ID       string `arg:"" help:"The video."`
+	File     string `arg:"" help:"A file with sound, or its https address."`
+	Language string `short:"l" placeholder:"TAG" help:"The language, such as en or pt-BR. Default: the one in the name of the file, such as film.de.m4a."`
+	Label    string `placeholder:"TEXT" help:"The name in the player's menu. Default: the name of the language."`
+	Kind     string `placeholder:"KIND" help:"main, dub, commentary or description. Default: dub."`
+}
+
+// Run adds a sound track.
+func (c *AudioAdd) Run(ctx context.Context, env *Environment) error {
+	if c.Language == "" {
+		c.Language, _ = languageOf(c.File) // without one it is not known
+	}
+	api, err := c.client(env, long)
+	if err != nil {
+		return c.fail(env, err)
+	}
+	t, err := c.add(ctx, api)
+	if err != nil {
+		return c.fail(env, err)
+	}
+	if c.JSON {
+		return printJSON(env.Stdout, t)
+	}
+	return printTracks(env, t)
+}
+
+func (c *AudioAdd) add(ctx context.Context, api *client.Client) (client.AudioTrack, error) {
+	options := client.AudioOptions{Language: c.Language, Label: c.Label, Kind: c.Kind}
+	if strings.HasPrefix(c.File, "https://") || strings.HasPrefix(c.File, "http://") {
+		return api.AddAudioFrom(ctx, c.ID, c.File, options)
+	}
+	f, err := os.Open(c.File)
+	if err != nil {
+		return client.AudioTrack{}, &UsageError{Text: err.Error()}
+	}
+	defer f.Close()
+	return api.AddAudio(ctx, c.ID, f, options)
+}
+
+// AudioSet is spool audio set.
+type AudioSet struct {
+	Connection
+	ID       string  `arg:"" help:"The video."`
+	Track    string  `arg:"" help:"The track, from spool audio ls."`
+	Language *string `short:"l" placeholder:"TAG" help:"The language, such as en or pt-BR."`
+	Label    *string `placeholder:"TEXT" help:"The name in the player's menu."`
+	Kind     *string `placeholder:"KIND" help:"main, dub, commentary or description."`
+	Default  bool    `help:"Players begin with it, and the MP4 files get it."`
+}
+
+// Run changes a sound track.
+func (c *AudioSet) Run(ctx context.Context, env *Environment) error {
+	if c.Language == nil && c.Label == nil && c.Kind == nil && !c.Default {
+		return &UsageError{Text: "say what to change: --language, --label, --kind or --default"}
+	}
+	api, err := c.client(env, short)
+	if err != nil {
+		return c.fail(env, err)
+	}
+	t, err := api.ChangeAudio(ctx, c.ID, c.Track, client.AudioChange{Language: c.Language, Label: c.Label, Kind: c.Kind, Default: c.Default})
+	if err != nil {
+		return c.fail(env, err)
+	}
+	if c.JSON {
+		return printJSON(env.Stdout, t)
+	}
+	return printTracks(env, t)
+}
+
+// AudioRemove is spool audio rm.
+type AudioRemove struct {
+	Connection
+	ID    string `arg:"" help:"The video."`
+	Track string `arg:"" help:"The track, from spool audio ls."`
+}
+
+// Run deletes a sound track.
+func (c *AudioRemove) Run(ctx context.Context, env *Environment) error {
+	api, err := c.client(env, short)
+	if err != nil {
+		return c.fail(env, err)
+	}
+	if err := api.DeleteAudio(ctx, c.ID, c.Track); err != nil {
+		return c.fail(env, err)
+	}
+	if c.JSON {
+		return printJSON(env.Stdout, map[string]string{"id": c.ID, "deleted": c.Track})
+	}
+	_, err = fmt.Fprintf(env.Stdout, "%s  sound track deleted\n", forTerminal(c.Track))
+	return err
+}
