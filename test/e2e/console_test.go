@@ -235,6 +235,7 @@ func (c *console) pictures(page string, check func(name string)) {
 			continue
 		}
 		c.tab.emulate(as.width, as.scheme)
+		c.wait("the colours to have changed", `!document.getAnimations().some((a) => a instanceof CSSTransition)`)
 		name := fmt.Sprintf("%s-%d-%s", page, as.width, as.scheme)
 		if once && check != nil {
 			check(name)

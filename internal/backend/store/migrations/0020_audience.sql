@@ -17,7 +17,7 @@ CREATE TABLE audience_video (
 	lists      TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (video_id, span, at)
 );
-CREATE INDEX audience_video_top ON audience_video (tenant, at, watched_ms) WHERE span = 'day';
+CREATE INDEX audience_video_top ON audience_video (tenant, at, watched_ms, video_id, views) WHERE span = 'day';
 CREATE INDEX audience_video_at ON audience_video (at);
 
 CREATE TABLE audience_tenant (
