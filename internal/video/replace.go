@@ -6,7 +6,7 @@ import (
 )
 
 // WithFileOf returns v with the file of c, and with everything that was made of it. v keeps what people know it by: its
-// ids, its title, who may see it, and what clients have uploaded beside the file. A poster that was a frame of the file
+// ids, its title, who may see it, that it is popular, and what clients have uploaded beside the file. A poster that was a frame of the file
 // before goes with it. The objects of that file stay for a while.
 func (v Video) WithFileOf(c Video, until time.Time) Video {
 	v.BeforeIn, v.BeforeUntil, v.ObjectsIn = v.Folder(), until, c.Folder()

@@ -10,7 +10,7 @@ import (
 // Each field of a video belongs to what people know, which stays when its file is replaced, or to the file.
 func TestEveryFieldStaysOrComesWithTheFile(t *testing.T) {
 	t.Parallel()
-	stay := []string{"ID", "Tenant", "KeyID", "Title", "IsPublic", "Metadata", "Tags", "Moving", "AllowedOrigins", "AllowNoOrigin", "CreatedAt", "DeletedAt", "ExpiresAt", "ExpiryTold", "Replaces", "Awaited"}
+	stay := []string{"ID", "Tenant", "KeyID", "Title", "IsPublic", "Metadata", "Tags", "Moving", "AllowedOrigins", "AllowNoOrigin", "CreatedAt", "DeletedAt", "ExpiresAt", "ExpiryTold", "Replaces", "Awaited", "Popular"}
 	own := []string{"ObjectsIn", "BeforeIn", "BeforeUntil", "Resolutions", "Files", "SizeBytes"} // made of both
 	var v, c Video
 	of := reflect.ValueOf(&c).Elem()
