@@ -20,6 +20,9 @@ const (
 	ActionResolutionDelete Action = "resolution.delete"
 	ActionCaptionsPut      Action = "captions.put"
 	ActionCaptionsDelete   Action = "captions.delete"
+	ActionAudioAdd         Action = "audio.add"
+	ActionAudioEdit        Action = "audio.edit"
+	ActionAudioDelete      Action = "audio.delete"
 	ActionChaptersPut      Action = "chapters.put"
 	ActionChaptersDelete   Action = "chapters.delete"
 	ActionPosterPut        Action = "poster.put"
@@ -50,7 +53,7 @@ var Actions = []Action{
 	ActionVideoCreate, ActionVideoComplete, ActionVideoImport, ActionVideoEdit, ActionVideoPublish, ActionVideoHide,
 	ActionVideoReplace, ActionVideoKeep, ActionVideoDelete,
 	ActionResolutionAdd, ActionResolutionRetry, ActionResolutionDelete, ActionCaptionsPut, ActionCaptionsDelete,
-	ActionChaptersPut, ActionChaptersDelete, ActionPosterPut, ActionPosterDelete, ActionShareCreate, ActionShareDelete,
+	ActionAudioAdd, ActionAudioEdit, ActionAudioDelete, ActionChaptersPut, ActionChaptersDelete, ActionPosterPut, ActionPosterDelete, ActionShareCreate, ActionShareDelete,
 	ActionWatermarkAdd, ActionWatermarkDelete,
 	ActionWebhookCreate, ActionWebhookUpdate, ActionWebhookDelete, ActionWebhookRotate, ActionWebhookTest, ActionWebhookReplay,
 	ActionSessionCreate, ActionSessionTenant, ActionSessionEnd,

@@ -158,7 +158,7 @@ func planOf(length time.Duration) *video.Plan {
 	}
 	for at := time.Duration(0); at < length; at += chunkLength {
 		p.Chunks = append(p.Chunks, video.Chunk{
-			Start: at.Milliseconds(), End: (at + chunkLength).Milliseconds(), Seek: at.Milliseconds(), Frames: 500, Bitrate: 4_000_000,
+			Start: at.Milliseconds(), End: (at + chunkLength).Milliseconds(), Seek: at.Milliseconds(), Frames: 500, Bytes: chunkLength.Milliseconds() * 500,
 			Spans: []video.Span{{From: at.Milliseconds() * 500, To: (at + chunkLength).Milliseconds() * 500}},
 		})
 	}

@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/audience": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what was watched of all videos
+         * @description By hour for up to seven days, else by day; times are UTC. With Accept: text/csv, the timeline alone. What is watched now is there within seconds. docs/audience.md says what is counted. Videos that were deleted count.
+         */
+        get: operations["getAudience"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/audit": {
         parameters: {
             query?: never;
@@ -54,6 +74,26 @@ export interface paths {
         post?: never;
         /** Revoke an API key of your tenant */
         delete: operations["revokeKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/play/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tell what was watched; for players, without a key
+         * @description Players send it when the first second was watched, every 20 seconds, and when the page is left. docs/audience.md says how it is counted.
+         */
+        post: operations["reportPlay"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -247,6 +287,67 @@ export interface paths {
         head?: never;
         /** Change what is said about a video */
         patch: operations["editVideo"];
+        trace?: never;
+    };
+    "/api/video/{id}/audience": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what was watched of a video
+         * @description By hour for up to seven days, else by day; times are UTC. With Accept: text/csv, the timeline alone. What is watched now is there within seconds. docs/audience.md says what is counted.
+         */
+        get: operations["getVideoAudience"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/video/{id}/audio": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a sound track: a dub, a comment, a description
+         * @description Silence is added where it is shorter than the video, and what is longer is cut off. The answer does not wait until it is made: its status is processing.
+         */
+        post: operations["addAudio"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/video/{id}/audio/{trackId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a sound track */
+        delete: operations["deleteAudio"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a sound track
+         * @description With default, players begin with it. The MP4 files are made again with it, without encoding, and replaced a little later.
+         */
+        patch: operations["changeAudio"];
         trace?: never;
     };
     "/api/video/{id}/captions/{language}": {
@@ -733,6 +834,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/cmcd": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tell what was watched, by CMCD version 2; for players, without a key
+         * @description Reports in event mode, a line each, whose cid is the id of the video. A report that makes no sense, or is about a video that the sender may not watch, is passed over.
+         */
+        post: operations["reportCMCD"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -763,6 +884,57 @@ export interface components {
              */
             status: number | null;
         };
+        AudienceLine: {
+            name: string;
+            /** Format: int64 */
+            views: number;
+            /** Format: double */
+            watchedSeconds: number;
+        };
+        AudioChange: {
+            /** @description Players begin with this track. To end that, make another one the default. */
+            default?: components["schemas"]["AudioChangeDefault"];
+            kind?: components["schemas"]["AudioChangeKind"];
+            /** @description A number is added where another track has the same; an empty one takes the name of the language. */
+            label?: string;
+            /** @description BCP 47. */
+            language?: string;
+        };
+        /** @enum {boolean} */
+        AudioChangeDefault: true;
+        /** @enum {string} */
+        AudioChangeKind: "main" | "dub" | "commentary" | "description";
+        AudioTrack: {
+            /** @description Players begin with it, and the MP4 files hold it. One track has it. */
+            default: boolean;
+            /** @description Why status is fail. */
+            failure?: components["schemas"]["Failure"];
+            /** Format: uuid */
+            id: string;
+            /** @description What people hear. description tells what is seen. */
+            kind: components["schemas"]["AudioChangeKind"];
+            /**
+             * @description For people. No two tracks of a video have the same.
+             * @example English
+             */
+            label: string;
+            /**
+             * @description BCP 47; und where it is not known.
+             * @example en
+             */
+            language: string;
+            /** @description A track of the file, or uploaded by a client. */
+            source: components["schemas"]["AudioTrackSource"];
+            /** @description No status of the video or of a resolution depends on it. */
+            status: components["schemas"]["VideoStatus"];
+            /**
+             * Format: uri
+             * @description The sound alone, as .m4a. Answers 404 not_ready until status is ready. Absent where the video is shown without URLs, and of the one track of a video that was made before there were several.
+             */
+            url?: string;
+        };
+        /** @enum {string} */
+        AudioTrackSource: "embedded" | "uploaded";
         AuditActor: {
             /** @description The id of the key. Of a person, their address. Of a command, its user on the machine. */
             id: string;
@@ -1223,7 +1395,7 @@ export interface components {
             maxVideos: number;
         };
         /** @enum {string} */
-        ListAuditAction: "video.create" | "video.complete" | "video.retry_import" | "video.edit" | "video.make_public" | "video.make_private" | "video.replace" | "video.give_up_replace" | "video.delete" | "resolution.add" | "resolution.retry" | "resolution.delete" | "captions.put" | "captions.delete" | "chapters.put" | "chapters.delete" | "poster.put" | "poster.delete" | "share.create" | "share.delete" | "watermark.add" | "watermark.delete" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate_secret" | "webhook.test" | "webhook.replay" | "session.create" | "session.choose_tenant" | "session.end" | "key.create" | "key.revoke" | "signing_key.rotate" | "signing_key.revoke" | "tenant.set_limits" | "tenant.set_watermark";
+        ListAuditAction: "video.create" | "video.complete" | "video.retry_import" | "video.edit" | "video.make_public" | "video.make_private" | "video.replace" | "video.give_up_replace" | "video.delete" | "resolution.add" | "resolution.retry" | "resolution.delete" | "captions.put" | "captions.delete" | "audio.add" | "audio.edit" | "audio.delete" | "chapters.put" | "chapters.delete" | "poster.put" | "poster.delete" | "share.create" | "share.delete" | "watermark.add" | "watermark.delete" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate_secret" | "webhook.test" | "webhook.replay" | "session.create" | "session.choose_tenant" | "session.end" | "key.create" | "key.revoke" | "signing_key.rotate" | "signing_key.revoke" | "tenant.set_limits" | "tenant.set_watermark";
         /** @enum {string} */
         ListVideosOrder: "asc" | "desc";
         /** @enum {string} */
@@ -1269,6 +1441,27 @@ export interface components {
             startSeconds: number;
             /** @description What is said there: one cue, or a few. */
             text: string;
+        };
+        Moment: {
+            /** Format: date-time */
+            at: string;
+            /** Format: int64 */
+            views: number;
+            /** Format: double */
+            watchedSeconds: number;
+        };
+        NewAudio: {
+            /** @description What people hear. Default: dub. */
+            kind?: components["schemas"]["AudioChangeKind"];
+            /** @description What people see in a menu. Default: the name of the language. */
+            label?: string;
+            /** @description BCP 47, such as en or pt-BR. Default: und. */
+            language?: string;
+            /**
+             * Format: uri
+             * @description Where the file is fetched from.
+             */
+            sourceUrl: string;
         };
         NewChapter: {
             /**
@@ -1525,6 +1718,81 @@ export interface components {
             sizeBytes?: number;
             status: components["schemas"]["VideoStatus"];
         };
+        OwnUsage: {
+            /**
+             * Format: int64
+             * @description Size of the files uploaded for these videos, without what was made of them.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description Bytes of videos that Spool itself has sent since the month began, UTC. What a bucket or a CDN sends is not counted.
+             */
+            bytesSent: number;
+            /**
+             * Format: int64
+             * @description Videos that are processing.
+             */
+            inWork: number;
+            limits: components["schemas"]["Limits"];
+            /**
+             * Format: double
+             * @description Minutes of video that were accepted today (UTC).
+             */
+            minutesToday: number;
+            /**
+             * Format: int64
+             * @description Videos that exist. One whose upload failed or expired does not count.
+             */
+            videos: number;
+        };
+        PlayQuality: {
+            /** @description The quality is seen for the first time in this session. */
+            first?: boolean;
+            /** @description The name of a resolution; another one is not counted by name. */
+            quality?: string;
+            /** Format: double */
+            seconds: number;
+        };
+        PlayReport: {
+            /** @description 95 % of the film was reached for the first time. */
+            completed?: boolean;
+            /** @description Playing ended with an error. */
+            failed?: boolean;
+            /** @description The hundredths of the film, counted from 0, that were seen for the first time in this session. */
+            parts?: number[];
+            /** @description The host of the page that led to the video, or that shows it. Absent: none. */
+            referrer?: string;
+            /**
+             * Format: int64
+             * @description Counts the reports of a session, from 0.
+             */
+            sequence: number;
+            /** @description A random text that the player made for this playing. It is not stored. */
+            session: string;
+            /**
+             * Format: double
+             * @description How long that took.
+             */
+            stalledSeconds?: number;
+            /**
+             * Format: int64
+             * @description How often playing stopped to wait for data, seeking aside.
+             */
+            stalls?: number;
+            /**
+             * Format: double
+             * @description From the wish to play to the first picture; once in a session.
+             */
+            startupSeconds?: number;
+            /**
+             * Format: double
+             * @description How long was watched in this session, with this report. A view begins when it reaches 1.
+             */
+            totalSeconds: number;
+            /** @description What was watched since the report before, by the clock: of what was paused, nothing. */
+            watched?: components["schemas"]["PlayQuality"][];
+        };
         Problem: {
             /**
              * @description A stable word for programs.
@@ -1692,6 +1960,14 @@ export interface components {
         ResolutionStatus: {
             status: components["schemas"]["VideoStatus"];
         };
+        Retention: {
+            /** Format: double */
+            fromSeconds: number;
+            /** Format: double */
+            share: number;
+            /** Format: double */
+            toSeconds: number;
+        };
         Run: {
             /** @description With "source" for the uploaded file and "out/" for the output directory. A very long list is truncated. */
             arguments: string[];
@@ -1799,6 +2075,30 @@ export interface components {
         ShareList: {
             shares: components["schemas"]["Share"][];
         };
+        Stalls: {
+            /**
+             * Format: double
+             * @description How often playing stopped in an hour that was watched.
+             */
+            perHour: number;
+            /**
+             * Format: double
+             * @description The share of the time that was spent waiting for data.
+             */
+            ratio: number;
+        };
+        Startup: {
+            /**
+             * Format: double
+             * @description Seconds from the wish to play to the first picture: half of the plays were faster.
+             */
+            p50: number;
+            /**
+             * Format: double
+             * @description 95 % of the plays were faster.
+             */
+            p95: number;
+        };
         Stream: {
             /** @example mov_text */
             codec: string;
@@ -1884,6 +2184,75 @@ export interface components {
              */
             videos: number;
         };
+        TenantAudience: {
+            /**
+             * Format: double
+             * @description Of a view.
+             */
+            averageWatchedSeconds: number;
+            browsers: components["schemas"]["AudienceLine"][];
+            /**
+             * Format: int64
+             * @description What Spool itself sent. What a bucket or a CDN sends is not counted.
+             */
+            bytes: number;
+            /**
+             * Format: double
+             * @description The share of views that reached 95 % of the video.
+             */
+            completionRate: number;
+            /** @description ISO 3166-1 codes. Empty unless the server has a database of them (setting geo_database). */
+            countries: components["schemas"]["AudienceLine"][];
+            devices: components["schemas"]["AudienceLine"][];
+            /**
+             * Format: int64
+             * @description Sessions that ended with an error.
+             */
+            failures: number;
+            /**
+             * Format: date-time
+             * @description The beginning of the first hour or day that is counted.
+             */
+            from: string;
+            /** @description Resolutions. A view counts in each of those that it saw. */
+            qualities: components["schemas"]["AudienceLine"][];
+            /** @description Hosts of pages that led to the video or show it; direct: none. */
+            referrers: components["schemas"]["AudienceLine"][];
+            stalls: components["schemas"]["Stalls"];
+            startup: components["schemas"]["Startup"];
+            /** @description How long each moment of the timeline is. */
+            step: components["schemas"]["TenantAudienceStep"];
+            /** @description Every hour or day of the range. */
+            timeline: components["schemas"]["Moment"][];
+            /**
+             * Format: date-time
+             * @description The end of the last one.
+             */
+            to: string;
+            /** @description The videos that were watched longest, at most 20. One that was never among the first hundred of a day can be missing. */
+            top: components["schemas"]["Top"][];
+            /**
+             * Format: int64
+             * @description Who watched, told apart by address and browser within one day and video. See viewersAre.
+             */
+            viewers: number;
+            /** @description unique: of one video and day. sums: somebody who came on two days, or watched two videos, counts twice. */
+            viewersAre: components["schemas"]["TenantAudienceViewersAre"];
+            /**
+             * Format: int64
+             * @description A view begins when one second was watched.
+             */
+            views: number;
+            /**
+             * Format: double
+             * @description By the clock, without pauses.
+             */
+            watchedSeconds: number;
+        };
+        /** @enum {string} */
+        TenantAudienceStep: "hour" | "day";
+        /** @enum {string} */
+        TenantAudienceViewersAre: "unique" | "sums";
         TenantChoice: {
             /** @description One of the tenants that getKey lists. */
             tenant: string;
@@ -1916,6 +2285,15 @@ export interface components {
              * @description The header webhook-id of the test.
              */
             eventId: string;
+        };
+        Top: {
+            title: string;
+            /** Format: uuid */
+            videoId: string;
+            /** Format: int64 */
+            views: number;
+            /** Format: double */
+            watchedSeconds: number;
         };
         Totals: {
             /** @description What each codec beside H.264 cost, which is a part of the totals. Absent if only H.264 was made. */
@@ -1981,29 +2359,6 @@ export interface components {
              */
             uploadUrl?: string;
         };
-        Usage: {
-            /**
-             * Format: int64
-             * @description Size of the files uploaded for these videos, without what was made of them.
-             */
-            bytes: number;
-            /**
-             * Format: int64
-             * @description Videos that are processing.
-             */
-            inWork: number;
-            limits: components["schemas"]["Limits"];
-            /**
-             * Format: double
-             * @description Minutes of video that were accepted today (UTC).
-             */
-            minutesToday: number;
-            /**
-             * Format: int64
-             * @description Videos that exist. One whose upload failed or expired does not count.
-             */
-            videos: number;
-        };
         Variant: {
             /**
              * Format: int64
@@ -2038,6 +2393,13 @@ export interface components {
             allowNoOrigin?: boolean;
             /** @description The sites on which the video may be played. Absent: everywhere. Empty: only in the pages of this server. */
             allowedOrigins?: string[];
+            /** @description What viewers can choose to hear, in the order in which people see it. Empty if the video has no sound, and until the file has been inspected. */
+            audioTracks: components["schemas"]["AudioTrack"][];
+            /**
+             * Format: uri
+             * @description The sound of the default track alone. Absent where that has no url.
+             */
+            audioUrl?: string;
             /** @description The captions of the video, one for each language. */
             captions: components["schemas"]["Captions"][];
             /** @description The chapters of the video. Absent where the video is shown without URLs. */
@@ -2143,6 +2505,71 @@ export interface components {
             /** @description What is laid over the pictures of the video. */
             watermark?: components["schemas"]["WatermarkPlace"];
         };
+        VideoAudience: {
+            /**
+             * Format: double
+             * @description Of a view.
+             */
+            averageWatchedSeconds: number;
+            browsers: components["schemas"]["AudienceLine"][];
+            /**
+             * Format: int64
+             * @description What Spool itself sent. What a bucket or a CDN sends is not counted.
+             */
+            bytes: number;
+            /**
+             * Format: double
+             * @description The share of views that reached 95 % of the video.
+             */
+            completionRate: number;
+            /** @description ISO 3166-1 codes. Empty unless the server has a database of them (setting geo_database). */
+            countries: components["schemas"]["AudienceLine"][];
+            devices: components["schemas"]["AudienceLine"][];
+            /**
+             * Format: int64
+             * @description Sessions that ended with an error.
+             */
+            failures: number;
+            /**
+             * Format: date-time
+             * @description The beginning of the first hour or day that is counted.
+             */
+            from: string;
+            /** @description Resolutions. A view counts in each of those that it saw. */
+            qualities: components["schemas"]["AudienceLine"][];
+            /** @description Hosts of pages that led to the video or show it; direct: none. */
+            referrers: components["schemas"]["AudienceLine"][];
+            /** @description The parts of the video, each with the share of views that saw it. Empty if no player told. */
+            retention: components["schemas"]["Retention"][];
+            stalls: components["schemas"]["Stalls"];
+            startup: components["schemas"]["Startup"];
+            /** @description How long each moment of the timeline is. */
+            step: components["schemas"]["TenantAudienceStep"];
+            /** @description Every hour or day of the range. */
+            timeline: components["schemas"]["Moment"][];
+            /**
+             * Format: date-time
+             * @description The end of the last one.
+             */
+            to: string;
+            /**
+             * Format: int64
+             * @description Who watched, told apart by address and browser within one day and video. See viewersAre.
+             */
+            viewers: number;
+            /** @description unique: of one video and day. sums: somebody who came on two days, or watched two videos, counts twice. */
+            viewersAre: components["schemas"]["TenantAudienceViewersAre"];
+            /**
+             * Format: int64
+             * @description A view begins when one second was watched.
+             */
+            views: number;
+            /**
+             * Format: double
+             * @description By the clock, without pauses.
+             */
+            watchedSeconds: number;
+        };
         /** @enum {string} */
         VideoCodec: "h264" | "av1" | "hevc";
         VideoEdit: {
@@ -2199,6 +2626,13 @@ export interface components {
             allowNoOrigin?: boolean;
             /** @description The sites on which the video may be played. Absent: everywhere. Empty: only in the pages of this server. */
             allowedOrigins?: string[];
+            /** @description What viewers can choose to hear, in the order in which people see it. Empty if the video has no sound, and until the file has been inspected. */
+            audioTracks: components["schemas"]["AudioTrack"][];
+            /**
+             * Format: uri
+             * @description The sound of the default track alone. Absent where that has no url.
+             */
+            audioUrl?: string;
             /** @description The captions of the video, one for each language. Absent without URLs. */
             captions?: components["schemas"]["Captions"][];
             /** @description The chapters of the video. Absent where the video is shown without URLs. */
@@ -2433,6 +2867,90 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    getAudience: {
+        parameters: {
+            query?: {
+                /** @description Absent: 30 days before to. */
+                from?: string;
+                /** @description Absent: now. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantAudience"];
+                    "text/csv": string;
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listAudit: {
         parameters: {
             query?: {
@@ -2760,6 +3278,119 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportPlay: {
+        parameters: {
+            query?: {
+                /** @description Of a private video: the signed part of its hlsUrl (the element of the path before the id), or a token for the video. */
+                token?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlayReport"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3340,7 +3971,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Usage"];
+                    "application/json": components["schemas"]["OwnUsage"];
                 };
             };
             /** @description Bad Request */
@@ -4240,6 +4871,440 @@ export interface operations {
             };
             /** @description Insufficient Storage */
             507: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getVideoAudience: {
+        parameters: {
+            query?: {
+                /** @description Absent: 30 days before to. */
+                from?: string;
+                /** @description Absent: now. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VideoAudience"];
+                    "text/csv": string;
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    addAudio: {
+        parameters: {
+            query?: {
+                /** @description BCP 47, such as en or pt-BR. Default: und. With JSON it is in the body, as the others are. */
+                language?: string;
+                /** @description What people see in a menu. Default: the name of the language. */
+                label?: string;
+                /** @description What people hear. Default: dub. */
+                kind?: components["schemas"]["AudioChangeKind"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description Any file with sound, at most 2 GiB; or JSON that says where it is. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAudio"];
+                "application/octet-stream": string;
+                "audio/*": string;
+                "video/*": string;
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AudioTrack"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Insufficient Storage */
+            507: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteAudio: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+                /** @description The id of the track, from audioTracks. */
+                trackId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeAudio: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+                /** @description The id of the track, from audioTracks. */
+                trackId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AudioChange"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AudioTrack"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
                 headers: {
                     /** @description Seconds to wait before trying again. */
                     "Retry-After"?: number;
@@ -7898,6 +8963,107 @@ export interface operations {
             };
             /** @description Insufficient Storage */
             507: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportCMCD: {
+        parameters: {
+            query?: {
+                /** @description Of a private video: the signed part of its hlsUrl (the element of the path before the id), or a token for the video. */
+                token?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/cmcd": string;
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
                 headers: {
                     /** @description Seconds to wait before trying again. */
                     "Retry-After"?: number;

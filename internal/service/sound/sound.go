@@ -143,6 +143,9 @@ func (s *Service) insert(ctx context.Context, before video.Video, n Names, key s
 		if err := more(tx, t.Number); err != nil {
 			return err
 		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionAudioAdd, Video: now.ID, Target: id}); err != nil {
+			return err
+		}
 		v = *now
 		return s.passes.StartSound(ctx, tx, now.ID)
 	})
@@ -219,6 +222,9 @@ func (s *Service) Edit(ctx context.Context, by auth.Actor, id video.ID, track st
 		if err := s.purges.Sound(ctx, tx, *now, cdn.SoundChanged); err != nil {
 			return err
 		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionAudioEdit, Video: id, Target: track}); err != nil {
+			return err
+		}
 		v = *now
 		return s.passes.StartSound(ctx, tx, id)
 	})
@@ -252,6 +258,9 @@ func (s *Service) Delete(ctx context.Context, by auth.Actor, id video.ID, track 
 			return err
 		}
 		if err := imports.ForgetTrack(ctx, tx, id, gone.Number); err != nil {
+			return err
+		}
+		if err := tx.Did(ctx, video.Act{Action: video.ActionAudioDelete, Video: id, Target: track}); err != nil {
 			return err
 		}
 		return tx.SetFindings(ctx, id, store.Findings{Sound: now.Sound.Without(gone.Number), Files: now.WithoutFile(gone.File())})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/servicetest"
+	"github.com/spool-video/spool/internal/service/sound"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -52,6 +53,7 @@ var bodyOperations = []bodyOperation{
 		{"codecs", `["h264"]`, []string{`["av1"]`, `["av1","av1"]`, `["vp9",1]`, `["H264"]`}},
 		{"hdr", `"sdr"`, []string{`"keep"`, `"SDR"`, `1`}},
 		{"acceptAudio", `true`, []string{`"true"`}},
+		{"profile", `null`, []string{`"none such"`, `1`}},
 		{"upscale", `true`, []string{`"true"`}},
 		{"tags", `["a"]`, tagSamples},
 		{"expiresAt", `null`, timeSamples},
@@ -75,9 +77,22 @@ var bodyOperations = []bodyOperation{
 		{"codecs", `["h264"]`, []string{`["vp9",1]`}},
 		{"hdr", `"sdr"`, []string{`"keep"`}},
 		{"acceptAudio", `null`, []string{`1`}},
+		{"profile", `""`, []string{`"none such"`, `1`}},
 		{"upscale", `true`, []string{`"true"`}},
 		{"maxDurationSeconds", `60`, []string{`0`}},
 		{"trim", `{"startSeconds":1}`, []string{`{"startSeconds":2,"endSeconds":1}`}},
+	}},
+	{"addAudio", "POST", "/api/video/{id}/audio", []field{
+		{"sourceUrl", `"https://1.1.1.1/a.mp3"`, []string{`"https://127.0.0.1/a.mp3"`, `1`}},
+		{"language", `"de"`, []string{`"not a language"`}},
+		{"label", `"German"`, []string{`"a\nb"`}},
+		{"kind", `"dub"`, []string{`"music"`}},
+	}},
+	{"changeAudio", "PATCH", "/api/video/{id}", []field{
+		{"language", `"de"`, []string{`"not a language"`}},
+		{"label", `"German"`, []string{`"a\nb"`}},
+		{"kind", `"dub"`, []string{`"music"`}},
+		{"default", `true`, []string{`false`, `"true"`}},
 	}},
 	{"createToken", "POST", "/api/video/{id}/token", []field{{"expiresIn", `60`, []string{`86400`, `86401`, `"60"`}}}},
 	{"createShare", "POST", "/api/video/{id}/share", []field{
@@ -276,7 +291,7 @@ func TestRefusals(t *testing.T) {
 				}
 				w := r.send(q)
 				g.add(a.name, w)
-				r.undo(op.name, w)
+				r.undo(op.name, made[op.name], w)
 			}
 			g.compare(t, op.name)
 		})
@@ -387,15 +402,24 @@ func (r *rig) refusable() map[string]string {
 	var hook struct{ ID string }
 	r.Must(json.Unmarshal(w.Body.Bytes(), &hook))
 	r.api.plays.rates = limit.NewRates[netip.Prefix](1e6, 1e6, r.Now)
+	track := r.addTrack(ready)
 	return map[string]string{
-		"completeUpload": id, "createToken": id, "putPoster": id, "reportPlay": string(r.Create(video.Draft{IsPublic: true}).Video.ID), "editVideo": id, "putChapters": id, "addResolution": ready, "updateWebhook": hook.ID, "replaceVideo": ready, "reportDelivery": testID,
+		"addAudio": ready, "changeAudio": ready + "/audio/" + track, "completeUpload": id, "createToken": id, "putPoster": id, "reportPlay": string(r.Create(video.Draft{IsPublic: true}).Video.ID), "editVideo": id, "putChapters": id, "addResolution": ready, "updateWebhook": hook.ID, "replaceVideo": ready, "reportDelivery": testID,
 	}
 }
 
-// undo takes back what was made, where the next request would be refused because of it.
-func (r *rig) undo(operation string, w *httptest.ResponseRecorder) {
+// addTrack adds a sound track to a video and returns its id.
+func (r *rig) addTrack(id string) string {
 	r.T.Helper()
-	path := map[string]string{"createKey": "/api/key/%s", "createWebhook": "/api/webhook/%s", "replaceVideo": "/api/video/%s/replace"}[operation]
+	_, t, err := r.Sound.Add(r.T.Context(), r.By, video.ID(id), sound.Names{Language: "de"}, strings.NewReader("x"), 1)
+	r.Must(err)
+	return t.ID
+}
+
+// undo takes back what was made, where the next request would be refused because of it.
+func (r *rig) undo(operation, id string, w *httptest.ResponseRecorder) {
+	r.T.Helper()
+	path := map[string]string{"createKey": "/api/key/%s", "createWebhook": "/api/webhook/%s", "replaceVideo": "/api/video/%s/replace", "addAudio": "/api/video/" + id + "/audio/%s"}[operation]
 	if path == "" || w.Code != http.StatusCreated {
 		return
 	}

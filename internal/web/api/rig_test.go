@@ -235,6 +235,8 @@ func (s *scene) request(name, method, path, body string) *http.Request {
 	switch {
 	case strings.HasPrefix(body, "WEBVTT"):
 		q.Header.Set("Content-Type", "text/vtt")
+	case name == "add audio":
+		q.Header.Set("Content-Type", "audio/mpeg")
 	case body == tinyPNG:
 		q.Header.Set("Content-Type", "image/png")
 	case name == "choose tenant": // which no key can
@@ -275,6 +277,7 @@ func newScene(t *testing.T, c Config) *scene {
 	s.cookie, s.ids["{mine}"] = cookie, me.Session.ID
 	_, me = r.admit("boss@example.com")
 	s.ids["{session}"] = me.Session.ID
+	s.ids["{track}"] = s.addTrack(string(public.ID))
 	s.make("{webhook}", "id", "POST", "/api/webhook", `{"pull":true}`)
 	s.ask("POST", s.fill("/api/webhook/{webhook}/test"), "")
 	var fetched struct {
@@ -334,6 +337,9 @@ var everyOperation = []struct {
 	{"put chapters", "PUT", "/api/video/{public}/chapters", `{"chapters":[{"startSeconds":0,"title":"One"}]}`, "/api/video/{id}/chapters", 200},
 	{"delete chapters", "DELETE", "/api/video/{public}/chapters", "", "/api/video/{id}/chapters", 200},
 	{"delete captions", "DELETE", "/api/video/{public}/captions/en", "", "/api/video/{id}/captions/{language}", 200},
+	{"add audio", "POST", "/api/video/{public}/audio?language=fr", "some sound", "/api/video/{id}/audio", 201},
+	{"change audio", "PATCH", "/api/video/{public}/audio/{track}", `{"label":"German"}`, "/api/video/{id}/audio/{trackId}", 200},
+	{"delete audio", "DELETE", "/api/video/{public}/audio/{track}", "", "/api/video/{id}/audio/{trackId}", 200},
 	{"put poster", "PUT", "/api/video/{public}/poster", tinyPNG, "/api/video/{id}/poster", 200},
 	{"delete poster", "DELETE", "/api/video/{public}/poster", "", "/api/video/{id}/poster", 200},
 	{"add watermark", "POST", "/api/watermark?name=Logo", tinyPNG, "/api/watermark", 201},

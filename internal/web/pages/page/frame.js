@@ -51,7 +51,7 @@ export function speakPlayerJS(player) {
 }
 
 const methods = {
-  play: (media) => { media.play().catch(() => {}); }, // refused where nobody has clicked: the event pause says so
+  play: (media) => { media.play().catch(() => {}); }, // browsers refuse it before the first click
   pause: (media) => media.pause(),
   getPaused: (media) => media.paused,
   mute: (media) => { media.muted = true; },
