@@ -9,7 +9,7 @@ export type VideoStatus = Schemas["VideoStatus"];
 export type ResolutionName = Schemas["ResolutionName"];
 export type Failure = Schemas["Failure"];
 export type Report = Schemas["Report"];
-export type Usage = Schemas["Usage"];
+export type Usage = Schemas["OwnUsage"];
 /** What an API key may do, and what the server accepts. */
 export type Key = Schemas["Key"];
 export type Problem = Schemas["Problem"];

@@ -62,7 +62,7 @@ var groups = []struct {
 	{"sound-and-text", "Sound and text", "Sound tracks, captions, chapters, and what is said.", []string{"audio", "captions", "chapters", "transcribe"}},
 	{"pictures", "Pictures", "The poster, and pictures that are laid over videos.", []string{"poster", "watermark"}},
 	{"playback", "Playback", "What players and pages need.", []string{"public", "private", "token", "events", "share"}},
-	{"audience", "Audience", "Who watches, and how well it plays.", []string{"audience", "play"}},
+	{"audience", "Audience", "Who watches, and how well it plays.", []string{"audience", "play", "cmcd"}},
 	{"account", "Keys and tenants", "Keys, people, limits, and the service itself.", []string{"key", "tenant", "usage", "system", "audit", "session", "profile", "brand"}},
 	{"videos", "Videos", "Create, read, find, change and delete videos.", []string{"video", "tag"}},
 }
