@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,8 +15,40 @@ type Caption struct {
 	Language string `json:"language"`
 	Label    string `json:"label"`
 	Kind     string `json:"kind"`   // "subtitles" or "captions"
-	Source   string `json:"source"` // "uploaded" or "embedded"
+	Source   string `json:"source"` // "uploaded", "embedded", "speech" or "translated"
 	URL      string `json:"url,omitempty"`
+}
+
+// MadeText is captions that a program of the server makes: of what is said, or of other captions.
+type MadeText struct {
+	Status   Status   `json:"status"` // Processing, Ready or Failed
+	Language string   `json:"language,omitempty"`
+	From     string   `json:"from,omitempty"` // of a translation
+	Failure  *Failure `json:"failure,omitempty"`
+}
+
+// Transcribe has captions made of what is said in a video. The language is a tag of BCP 47; if it is empty, the server's program
+// finds it out. [Video.Transcription] tells how it goes.
+func (c *Client) Transcribe(ctx context.Context, id, language string) error {
+	body, err := json.Marshal(map[string]string{"language": language})
+	if err != nil {
+		return err
+	}
+	if language == "" {
+		body = []byte("{}")
+	}
+	_, err = c.do(ctx, call{method: http.MethodPost, path: path("video", id, "transcribe"), header: http.Header{"Content-Type": {"application/json"}}, body: body}, nil)
+	return err
+}
+
+// Translate has the captions of a language translated into others. [Video.Translations] tells how it goes.
+func (c *Client) Translate(ctx context.Context, id, from string, to ...string) error {
+	body, err := json.Marshal(map[string][]string{"to": to})
+	if err != nil {
+		return err
+	}
+	_, err = c.do(ctx, call{method: http.MethodPost, path: path("video", id, "captions", from, "translate"), header: http.Header{"Content-Type": {"application/json"}}, body: body}, nil)
+	return err
 }
 
 // Match is a place in a video where words are said, as its captions in a language tell.

@@ -62,6 +62,11 @@ type NewVideo struct {
 	AllowedOrigins []string `json:"allowedOrigins,omitzero"`
 	// AllowNoOrigin lets requests that name no site play it, too: apps, native players, downloads.
 	AllowNoOrigin bool `json:"allowNoOrigin,omitempty"`
+	// Transcribe is true, or the language that is spoken, such as "en": captions are made of what is said. false makes none;
+	// nil leaves it to the server.
+	Transcribe any `json:"transcribe,omitempty"`
+	// Translate are the languages into which these are translated.
+	Translate []string `json:"translate,omitempty"`
 	// Watermark is laid over the video; nil leaves it to the server.
 	Watermark *WatermarkChoice `json:"watermark,omitempty"`
 	// SourceURL lets the server fetch the file itself, instead of an upload.
@@ -183,6 +188,8 @@ type Video struct {
 	AudioURL    string       `json:"audioUrl,omitempty"`    // the sound of the default track alone
 
 	Captions        []Caption    `json:"captions,omitempty"`
+	Transcription   *MadeText    `json:"transcription,omitempty"` // nil: nothing was asked for
+	Translations    []MadeText   `json:"translations,omitempty"`
 	Matches         []Match      `json:"matches,omitempty"` // where the words of [Filter.Said] are said, up to 5 places
 	Chapters        []Chapter    `json:"chapters,omitempty"`
 	ChaptersURL     string       `json:"chaptersUrl,omitempty"` // WebVTT

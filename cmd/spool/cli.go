@@ -26,6 +26,8 @@ type cli struct {
 	Captions    clientcmd.Captions   `cmd:"" help:"Add captions to a video."`
 	Audience    clientcmd.Audience   `cmd:"" help:"Show what was watched, of a video or of all."`
 	Audio       clientcmd.Audio      `cmd:"" help:"List, add, change and delete the sound tracks of a video."`
+	Transcribe  clientcmd.Transcribe `cmd:"" help:"Have captions made of what is said in a video."`
+	Translate   clientcmd.Translate  `cmd:"" help:"Have captions of a video translated."`
 	Share       clientcmd.Share      `cmd:"" help:"Make links with which people watch a video without a key."`
 	Original    clientcmd.Original   `cmd:"" help:"Download the file that was uploaded."`
 	Replace     clientcmd.Replace    `cmd:"" help:"Replace the file of a video, which keeps its URLs."`
@@ -62,7 +64,7 @@ const description = `Spool receives video uploads and transcodes them to MP4 fil
 
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
 spool.toml. A flag overrides the environment, the environment overrides the file.
-upload, ls, search, get, set, watch, rm, captions, audio, chapters, clip, preview, share, original, replace,
+upload, ls, search, get, set, watch, rm, captions, transcribe, translate, audio, chapters, clip, preview, share, original, replace,
 poster, audience, audit, sessions and webhooks speak to the server at SPOOL_SERVER (default: http://localhost:8080) with the key in
 SPOOL_API_KEY.`
 

@@ -42,59 +42,65 @@ type Location struct {
 type Config struct {
 	Location
 
-	Listen            string             `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
-	AdminListen       string             `placeholder:"HOST:PORT" help:"Another address, for operators: profiles (pprof), metrics and health. It needs no key. Empty: none."`
-	BaseURL           string             `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
-	CDNURL            string             `name:"cdn-url" placeholder:"URL" help:"Start of all playback URLs, such as https://cdn.example.com: a CDN whose origin is this server. Empty: playback URLs start like all others."`
-	CDNPurgeURL       string             `name:"cdn-purge-url" placeholder:"URL" help:"URL at which Spool tells the CDN which files to remove, after a video, a resolution or captions were deleted."`
-	CDNPurgeToken     string             `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token of these requests (Authorization: Bearer). Prefer --cdn-purge-token-file."`
-	CDNPurgeTokenFile string             `name:"cdn-purge-token-file" placeholder:"FILE" help:"File that contains this token."`
-	TrustedProxies    []settings.Network `placeholder:"NET" help:"Networks of the reverse proxies whose X-Forwarded-* headers are trusted."`
-	SendfileHeader    string             `placeholder:"NAME" help:"Header that makes sendfile_proxies send files from the disk themselves: X-Accel-Redirect (nginx) or X-Sendfile (Apache, lighttpd). Empty: Spool sends them."`
-	SendfileProxies   []settings.Network `placeholder:"NET" help:"Networks of these proxies. List only proxies that set the header X-Sendfile-Type themselves, whatever their clients send."`
-	OutboundAllow     []string           `placeholder:"NET" help:"Private networks, addresses and host names that webhooks and imports may connect to, also by http."`
-	RateLimit         settings.Rate      `default:"auto" placeholder:"N" help:"API requests per second allowed for each tenant, with bursts of twice as many. 0: no limit. auto: 500, and 20 reads of single videos count as one."`
-	UploadConcurrency int                `default:"100" placeholder:"N" help:"Files that may be uploaded to this process at the same time for each tenant. 0: no limit."`
-	MaxImports        int                `default:"8" placeholder:"N" help:"Files that this process fetches from URLs (sourceUrl) at the same time. 0 turns import by URL off."`
-	APIKey            string             `name:"api-key" placeholder:"KEY" help:"API key that each start makes valid. Without one, the first start creates a key and prints it once. Prefer --api-key-file: other users of the machine can see arguments."`
-	APIKeyFile        string             `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
-	StorageURL        string             `name:"storage-url" placeholder:"URL" help:"URL of the object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
-	Playback          string             `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket; proxy serves playback through Spool."`
-	Role              string             `default:"all" placeholder:"ROLE" help:"What this process does: api answers requests, worker encodes, all does both."`
-	UploadURLTTL      time.Duration      `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload URL is valid, 60s to 168h."`
-	MaxUploadBytes    settings.ByteSize  `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted in one request, such as 5GiB or 500MB."`
-	ResumableURLTTL   time.Duration      `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long the URL of a resumable upload is valid, 60s to 168h."`
-	MaxResumableBytes settings.ByteSize  `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
-	MinFree           settings.ByteSize  `default:"16MiB" placeholder:"SIZE" help:"Disk space that stays free for the database. With less, new videos and uploads get 507, and tasks wait. Deleting still works."`
-	MaxSignedLife     time.Duration      `default:"8760h" placeholder:"DURATION" help:"Longest lifetime of a signed playback URL, 1m to 8760h. A client that asks for more gets this lifetime."`
-	AbandonedAfter    time.Duration      `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned: its data is removed, and the video fails. The video itself is removed after seven times as long, at least a day."`
-	KeepSource        bool               `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
-	Upscale           bool               `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
-	Resolutions       []string           `name:"default-resolutions" default:"1080p,720p,480p" placeholder:"NAME" help:"Resolutions that the console and spool upload ask for unless a person chooses others. An import that names none gets them, too."`
-	MaxResolution     string             `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones get this size."`
-	MaxUpscale        float64            `default:"2" placeholder:"N" help:"How many times its own size a video may be enlarged, at least 1. 1 forbids enlarging."`
-	Quality           string             `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
-	Codecs            []string           `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 or hevc beside it. They are made when no other task waits."`
-	HDR               string             `name:"hdr" default:"sdr" placeholder:"WHAT" help:"What becomes of sources in HDR unless a client says otherwise: sdr makes all for ordinary screens, keep has av1 and hevc keep the range. H.264 is always made for ordinary screens."`
-	ProfilesFile      string             `name:"profiles-file" placeholder:"FILE" help:"TOML file with profiles: named ladders that clients may choose, with bitrates, frame rates and quality of each size. Empty: there are none."`
-	AcceptAudio       bool               `negatable:"" help:"Make videos of files with sound and no picture (mp3, m4a, flac, …) unless a client says otherwise. Their cover, or else their waveform, is the picture."`
-	Encoder           string             `default:"software" placeholder:"KIND" help:"The encoder: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
-	Pictures          bool               `default:"true" negatable:"" help:"Make a storyboard, a preview, and smaller AVIF and WebP pictures of each video."`
-	MeasureQuality    bool               `default:"true" negatable:"" help:"Compare a few frames of each finished video with its source, for the report."`
-	Audience          string             `default:"on" placeholder:"on|off" help:"Count what is watched: on, or off. Nothing that leads to a person is stored."`
-	AudienceDays      int                `default:"400" placeholder:"DAYS" help:"How many days these counts are kept."`
-	PopularCodecs     []string           `placeholder:"CODEC" help:"Codecs, av1 or hevc, that a video gets by itself when it is watched much. They are made when no other task waits. Empty: none."`
-	PopularAfter      time.Duration      `default:"20h" placeholder:"DURATION" help:"How long a video has to be watched within seven days, by all viewers together, to get popular_codecs."`
-	GeoDatabase       string             `placeholder:"FILE" help:"MaxMind file (.mmdb) with the countries of addresses, for the audience. Empty: countries are not counted."`
-	Workers           int                `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0: one per core."`
-	FFmpegNice        int                `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"Niceness of ffmpeg, from 0 to 19 as in nice(1). The higher it is, the more of a busy CPU other processes get, such as Spool's server."`
-	Sandbox           string             `default:"on" placeholder:"MODE" help:"on confines ffmpeg: it can read one file and write to one folder, without network. Use off only if the kernel does not support this."`
-	FFmpeg            string             `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
-	FFprobe           string             `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
-	Grace             time.Duration      `default:"20s" placeholder:"DURATION" help:"How long a shutdown may take."`
-	Drain             time.Duration      `default:"0s" placeholder:"DURATION" help:"How long a shutdown still answers requests while /readyz returns 503, for load balancers that notice slowly. It is part of grace."`
-	LogFormat         string             `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
-	LogLevel          slog.Level         `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	Listen             string             `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on."`
+	AdminListen        string             `placeholder:"HOST:PORT" help:"Another address, for operators: profiles (pprof), metrics and health. It needs no key. Empty: none."`
+	BaseURL            string             `name:"base-url" placeholder:"URL" help:"Start of the URLs that clients receive, such as https://video.example.com. Empty: derived from each request."`
+	CDNURL             string             `name:"cdn-url" placeholder:"URL" help:"Start of all playback URLs, such as https://cdn.example.com: a CDN whose origin is this server. Empty: playback URLs start like all others."`
+	CDNPurgeURL        string             `name:"cdn-purge-url" placeholder:"URL" help:"URL at which Spool tells the CDN which files to remove, after a video, a resolution or captions were deleted."`
+	CDNPurgeToken      string             `name:"cdn-purge-token" placeholder:"TOKEN" help:"Token of these requests (Authorization: Bearer). Prefer --cdn-purge-token-file."`
+	CDNPurgeTokenFile  string             `name:"cdn-purge-token-file" placeholder:"FILE" help:"File that contains this token."`
+	TrustedProxies     []settings.Network `placeholder:"NET" help:"Networks of the reverse proxies whose X-Forwarded-* headers are trusted."`
+	SendfileHeader     string             `placeholder:"NAME" help:"Header that makes sendfile_proxies send files from the disk themselves: X-Accel-Redirect (nginx) or X-Sendfile (Apache, lighttpd). Empty: Spool sends them."`
+	SendfileProxies    []settings.Network `placeholder:"NET" help:"Networks of these proxies. List only proxies that set the header X-Sendfile-Type themselves, whatever their clients send."`
+	OutboundAllow      []string           `placeholder:"NET" help:"Private networks, addresses and host names that webhooks and imports may connect to, also by http."`
+	RateLimit          settings.Rate      `default:"auto" placeholder:"N" help:"API requests per second allowed for each tenant, with bursts of twice as many. 0: no limit. auto: 500, and 20 reads of single videos count as one."`
+	UploadConcurrency  int                `default:"100" placeholder:"N" help:"Files that may be uploaded to this process at the same time for each tenant. 0: no limit."`
+	MaxImports         int                `default:"8" placeholder:"N" help:"Files that this process fetches from URLs (sourceUrl) at the same time. 0 turns import by URL off."`
+	APIKey             string             `name:"api-key" placeholder:"KEY" help:"API key that each start makes valid. Without one, the first start creates a key and prints it once. Prefer --api-key-file: other users of the machine can see arguments."`
+	APIKeyFile         string             `name:"api-key-file" placeholder:"FILE" help:"File that contains the API key."`
+	StorageURL         string             `name:"storage-url" placeholder:"URL" help:"URL of the object storage, such as s3://bucket/prefix?region=eu-central-1. Empty: the data directory."`
+	Playback           string             `default:"redirect" placeholder:"HOW" help:"With object storage: redirect sends players to the bucket; proxy serves playback through Spool."`
+	Role               string             `default:"all" placeholder:"ROLE" help:"What this process does: api answers requests, worker encodes, all does both."`
+	UploadURLTTL       time.Duration      `name:"upload-url-ttl" default:"1h" placeholder:"DURATION" help:"How long an upload URL is valid, 60s to 168h."`
+	MaxUploadBytes     settings.ByteSize  `default:"5GiB" placeholder:"SIZE" help:"Largest file accepted in one request, such as 5GiB or 500MB."`
+	ResumableURLTTL    time.Duration      `name:"resumable-url-ttl" default:"24h" placeholder:"DURATION" help:"How long the URL of a resumable upload is valid, 60s to 168h."`
+	MaxResumableBytes  settings.ByteSize  `default:"50GiB" placeholder:"SIZE" help:"Largest file accepted as a resumable upload."`
+	MinFree            settings.ByteSize  `default:"16MiB" placeholder:"SIZE" help:"Disk space that stays free for the database. With less, new videos and uploads get 507, and tasks wait. Deleting still works."`
+	MaxSignedLife      time.Duration      `default:"8760h" placeholder:"DURATION" help:"Longest lifetime of a signed playback URL, 1m to 8760h. A client that asks for more gets this lifetime."`
+	AbandonedAfter     time.Duration      `default:"24h" placeholder:"DURATION" help:"How long after its upload URL expired an unfinished upload is abandoned: its data is removed, and the video fails. The video itself is removed after seven times as long, at least a day."`
+	KeepSource         bool               `default:"true" negatable:"" help:"Keep the uploaded file after transcoding."`
+	Upscale            bool               `negatable:"" help:"Enlarge small videos to the requested resolutions, within max_upscale and max_resolution."`
+	Resolutions        []string           `name:"default-resolutions" default:"1080p,720p,480p" placeholder:"NAME" help:"Resolutions that the console and spool upload ask for unless a person chooses others. An import that names none gets them, too."`
+	MaxResolution      string             `default:"8k" placeholder:"NAME" help:"Largest resolution that is made. Larger ones get this size."`
+	MaxUpscale         float64            `default:"2" placeholder:"N" help:"How many times its own size a video may be enlarged, at least 1. 1 forbids enlarging."`
+	Quality            string             `default:"balanced" placeholder:"QUALITY" help:"How much CPU time to spend: fast, balanced or small. Slower means smaller files."`
+	Codecs             []string           `default:"h264" placeholder:"CODEC" help:"Codecs in which a video is made unless a client says otherwise: h264, and av1 or hevc beside it. They are made when no other task waits."`
+	HDR                string             `name:"hdr" default:"sdr" placeholder:"WHAT" help:"What becomes of sources in HDR unless a client says otherwise: sdr makes all for ordinary screens, keep has av1 and hevc keep the range. H.264 is always made for ordinary screens."`
+	ProfilesFile       string             `name:"profiles-file" placeholder:"FILE" help:"TOML file with profiles: named ladders that clients may choose, with bitrates, frame rates and quality of each size. Empty: there are none."`
+	AcceptAudio        bool               `negatable:"" help:"Make videos of files with sound and no picture (mp3, m4a, flac, …) unless a client says otherwise. Their cover, or else their waveform, is the picture."`
+	Encoder            string             `default:"software" placeholder:"KIND" help:"The encoder: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
+	Pictures           bool               `default:"true" negatable:"" help:"Make a storyboard, a preview, and smaller AVIF and WebP pictures of each video."`
+	Transcriber        string             `placeholder:"COMMAND" help:"Program that writes down what is said: a command with {audio} (a WAV file), {output} (WebVTT or SubRip) and, if it wants, {language}. Empty: none. It runs in the sandbox."`
+	Translator         string             `placeholder:"COMMAND" help:"Program that translates captions: a command with {input} and {output} (WebVTT), {from} and {to}. Empty: none. It runs in the sandbox."`
+	TranscriberMemory  settings.ByteSize  `default:"4GiB" placeholder:"SIZE" help:"Memory that the transcriber and the translator may use, each."`
+	TranscriberTimeout time.Duration      `default:"6h" placeholder:"DURATION" help:"How long the transcriber or the translator may take for a video."`
+	TranscriberPaths   []string           `placeholder:"PATH" help:"Files and folders that both may read beside their input: models, scripts, modules."`
+	Transcribe         string             `default:"off" placeholder:"WHAT" help:"Which new videos are transcribed unless a client says otherwise: off, on (the program finds out the language), or a language such as en."`
+	MeasureQuality     bool               `default:"true" negatable:"" help:"Compare a few frames of each finished video with its source, for the report."`
+	Audience           string             `default:"on" placeholder:"on|off" help:"Count what is watched: on, or off. Nothing that leads to a person is stored."`
+	AudienceDays       int                `default:"400" placeholder:"DAYS" help:"How many days these counts are kept."`
+	PopularCodecs      []string           `placeholder:"CODEC" help:"Codecs, av1 or hevc, that a video gets by itself when it is watched much. They are made when no other task waits. Empty: none."`
+	PopularAfter       time.Duration      `default:"20h" placeholder:"DURATION" help:"How long a video has to be watched within seven days, by all viewers together, to get popular_codecs."`
+	GeoDatabase        string             `placeholder:"FILE" help:"MaxMind file (.mmdb) with the countries of addresses, for the audience. Empty: countries are not counted."`
+	Workers            int                `default:"0" placeholder:"N" help:"Number of concurrent tasks. 0: one per core."`
+	FFmpegNice         int                `name:"ffmpeg-nice" default:"10" placeholder:"N" help:"Niceness of ffmpeg, from 0 to 19 as in nice(1). The higher it is, the more of a busy CPU other processes get, such as Spool's server."`
+	Sandbox            string             `default:"on" placeholder:"MODE" help:"on confines ffmpeg: it can read one file and write to one folder, without network. Use off only if the kernel does not support this."`
+	FFmpeg             string             `name:"ffmpeg" default:"ffmpeg" placeholder:"PATH" help:"The ffmpeg program."`
+	FFprobe            string             `name:"ffprobe" default:"ffprobe" placeholder:"PATH" help:"The ffprobe program."`
+	Grace              time.Duration      `default:"20s" placeholder:"DURATION" help:"How long a shutdown may take."`
+	Drain              time.Duration      `default:"0s" placeholder:"DURATION" help:"How long a shutdown still answers requests while /readyz returns 503, for load balancers that notice slowly. It is part of grace."`
+	LogFormat          string             `default:"auto" placeholder:"FORMAT" help:"auto (text on a terminal, else json), text or json."`
+	LogLevel           slog.Level         `default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 
 	OIDCIssuer           string   `name:"oidc-issuer" placeholder:"URL" help:"OpenID provider with which people sign in to the console, such as https://login.example.com. Empty: they enter an API key."`
 	OIDCClientID         string   `name:"oidc-client-id" placeholder:"ID" help:"What the provider calls this server."`
@@ -143,7 +149,7 @@ func readSecret(name string, value, file *string) []string {
 
 // faults returns everything that is wrong with the settings, one sentence each.
 func (c *Config) faults() []string {
-	return slices.Concat(c.Location.faults(), c.addressFaults(), c.sendfileFaults(), c.adminFaults(), c.fleetFaults(), c.choiceFaults(), c.rangeFaults(), c.profileFaults(), c.keyFaults(), c.signInFaults())
+	return slices.Concat(c.Location.faults(), c.addressFaults(), c.sendfileFaults(), c.adminFaults(), c.fleetFaults(), c.choiceFaults(), c.speechFaults(), c.rangeFaults(), c.profileFaults(), c.keyFaults(), c.signInFaults())
 }
 
 func (c *Config) addressFaults() []string {

@@ -385,6 +385,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 		Quality: "balanced", Resolutions: []string{"1080p", "720p", "480p"}, Codecs: []string{"h264"}, HDR: "sdr", Encoder: "software", MaxResolution: "8k", MaxUpscale: 2, Playback: "redirect",
 		Audience: "on", AudienceDays: 400, PopularAfter: 20 * time.Hour,
 		FFmpeg: "ffmpeg", FFprobe: "ffprobe", Grace: 20 * time.Second, LogFormat: "auto", LogLevel: slog.LevelInfo,
+		TranscriberMemory: 4 << 30, TranscriberTimeout: 6 * time.Hour, Transcribe: "off",
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("defaults are %+v, want %+v", c, want)

@@ -25,6 +25,7 @@ import (
 	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/service/signin"
 	"github.com/spool-video/spool/internal/service/sound"
+	"github.com/spool-video/spool/internal/service/speech"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -64,6 +65,7 @@ type services struct {
 	visibility  *visibility.Service
 	maintenance *janitor.Maintenance
 	indexer     *words.Indexer
+	speech      *speech.Service
 	system      *system.Service
 	webhooks    *webhook.Service // nil in a worker
 	purges      *cdn.Recorder    // nil unless a CDN is to be told of deletions
@@ -107,7 +109,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	if len(faults) > 0 && c.servesRequests() { // the file has changed since the settings were checked
 		return &configError{faults}
 	}
-	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs, HDR: c.hdr(), AcceptAudio: c.AcceptAudio, Resolutions: c.defaultResolutions(), Profiles: profiles}, catalog.Parts{
+	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs, HDR: c.hdr(), Speech: c.speech(), AcceptAudio: c.AcceptAudio, Resolutions: c.defaultResolutions(), Profiles: profiles}, catalog.Parts{
 		Store: p.store, Keys: p.signing, Uploads: p.uploads, Imports: p.imports, Watermarks: p.watermarks, Passes: passes, Now: now, Space: p.createSpace(c),
 		Purges: p.purges, Changed: p.player.Forget,
 	})
@@ -119,6 +121,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	p.replace = replace.New(p.store, p.blobs, passes, p.purges, now, log, p.player.Forget, hook)
 	p.captions = captions.New(p.store, p.blobs, p.purges, func() error { return p.reserve.Check(captions.MaxSize) })
 	p.sound = sound.New(p.store, p.blobs, p.uploads, p.imports, passes, p.purges)
+	p.speech = speech.New(c.speech(), p.store, p.blobs, passes, p.purges)
 	p.chapters = chapters.New(p.store, func() error { return p.reserve.Check(chapters.MaxSize) })
 	marker := janitor.NewMarker(p.store, p.blobs)
 	p.cleaner = janitor.NewCleaner(janitor.Config{AbandonedAfter: c.AbandonedAfter, KeepSource: c.KeepSource},
@@ -151,7 +154,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 func (p *parts) forAPI() api.Services {
 	return api.Services{
 		Keys: p.keys, Catalog: p.catalog, Uploads: p.uploads, Deleter: p.deleter, Tenants: p.tenants, Webhooks: p.webhooks,
-		Tokens: p.tokens, Captions: p.captions, Sound: p.sound, Chapters: p.chapters, Watermarks: p.watermarks, Pictures: p.pictures, System: p.system, Player: p.player, Shares: p.shares, Visibility: p.visibility,
+		Tokens: p.tokens, Captions: p.captions, Sound: p.sound, Chapters: p.chapters, Speech: p.speech, Watermarks: p.watermarks, Pictures: p.pictures, System: p.system, Player: p.player, Shares: p.shares, Visibility: p.visibility,
 		Audit: audit.New(p.store, p.clock.Now), SignIn: p.people,
 		Audience: p.audience,
 	}

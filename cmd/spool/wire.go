@@ -20,6 +20,7 @@ import (
 	"github.com/spool-video/spool/internal/engine/ffmpeg"
 	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/engine/sandbox"
+	programs "github.com/spool-video/spool/internal/engine/speech"
 	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/service/catalog"
@@ -87,7 +88,7 @@ func wire(ctx context.Context, c *Config, log *slog.Logger, m *metrics.Metrics, 
 	work := &background{stopTasks: p.queue.Stop, maintain: p.maintain}
 	work.startTasks = func(ctx context.Context) error { return p.queue.Start(ctx, lanes) }
 	if c.runsTasks() {
-		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Cleaner: p.cleaner, Replace: p.replace, Sound: p.sound}, engine.Engine, filepath.Join(c.DataDir, datadir.Scratch), log, m)
+		w, err := worker.New(worker.Services{Tasks: p.tasks, Files: p.files, Cleaner: p.cleaner, Replace: p.replace, Sound: p.sound, Speech: p.speech, Programs: engine.programs}, engine.Engine, filepath.Join(c.DataDir, datadir.Scratch), log, m)
 		if err != nil {
 			return nil, err
 		}
@@ -126,7 +127,8 @@ func (c *Config) codecChoice(engine *taskEngine) catalog.Codecs {
 // taskEngine is the engine that tasks use.
 type taskEngine struct {
 	worker.Engine
-	sandbox string // how ffmpeg is confined
+	programs *programs.Programs
+	sandbox  string // how ffmpeg is confined
 }
 
 func (c *Config) openTaskEngine(ctx context.Context, log *slog.Logger, m *metrics.Metrics) (*taskEngine, error) {
@@ -143,7 +145,11 @@ func (c *Config) openTaskEngine(ctx context.Context, log *slog.Logger, m *metric
 	}
 	m.Sandboxed(report)
 	engine, err := c.openEngine(ctx, box, log)
-	return &taskEngine{engine, report}, err
+	if err != nil {
+		return nil, err
+	}
+	programs, err := c.openSpeech(box)
+	return &taskEngine{engine, programs, report}, err
 }
 
 // buildHandlers gives svc what answers requests, and the API key that this start

@@ -144,6 +144,7 @@ var engineOrder = map[string][]string{
 	"plan":           {"colour", "cover", "ffmpeg", "probe"},
 	"encode":         {"colour", "ffmpeg", "mp4", "plan", "sandbox"},
 	"still":          {"ffmpeg", "sandbox"},
+	"speech":         {"sandbox", "webvtt"},
 	"enginetest":     {"ffmpeg", "sandbox"},
 }
 
@@ -158,7 +159,7 @@ func againstEngineOrder(from, imported string) bool {
 
 // serviceOrder lists the packages of service: each may import only those before it, so that there is
 // no circle and every actor can be read without those that come later.
-var serviceOrder = []string{"objects", "failpoint", "words", "auth", "audit", "signin", "tenants", "watermarks", "chapters", "pipeline", "system", "cdn", "visibility", "replace", "captions", "uploads", "imports", "sound", "playback", "pictures", "catalog", "audience", "share", "webhook", "janitor", "backup", "servicetest"}
+var serviceOrder = []string{"objects", "failpoint", "words", "auth", "audit", "signin", "tenants", "watermarks", "chapters", "pipeline", "system", "cdn", "visibility", "replace", "captions", "speech", "uploads", "imports", "sound", "playback", "pictures", "catalog", "audience", "share", "webhook", "janitor", "backup", "servicetest"}
 
 // againstOrder reports whether an import between two packages of service breaks serviceOrder.
 func againstOrder(importer, imported string) bool {

@@ -23,6 +23,8 @@ func (Audio) Help() string {
 	return `A video can have several sound tracks: languages, comments, descriptions of the pictures.
 The tracks of the uploaded file are taken by themselves.
 
+Examples:
+
     spool audio ls ID
     spool audio add ID film.de.m4a --language=de
     spool audio set ID TRACK --default
@@ -34,6 +36,14 @@ The tracks of the uploaded file are taken by themselves.
 type AudioList struct {
 	Connection
 	ID string `arg:"" help:"The video."`
+}
+
+// Help is shown by --help.
+func (AudioList) Help() string {
+	return `Examples:
+
+    spool audio ls 01a1def4-4be5-7bb0-a2dd-9e2cc5f1cd4d
+`
 }
 
 // Run lists sound tracks.
@@ -75,6 +85,15 @@ type AudioAdd struct {
 	Language string `short:"l" placeholder:"TAG" help:"The language, such as en or pt-BR. Default: the one in the name of the file, such as film.de.m4a."`
 	Label    string `placeholder:"TEXT" help:"The name in the player's menu. Default: the name of the language."`
 	Kind     string `placeholder:"KIND" help:"main, dub, commentary or description. Default: dub."`
+}
+
+// Help is shown by --help.
+func (AudioAdd) Help() string {
+	return `Examples:
+
+    spool audio add 01a1def4-4be5-7bb0-a2dd-9e2cc5f1cd4d film.de.m4a
+    spool audio add 01a1def4-4be5-7bb0-a2dd-9e2cc5f1cd4d https://example.com/dub.mp3 --language=fr
+`
 }
 
 // Run adds a sound track.
@@ -120,6 +139,15 @@ type AudioSet struct {
 	Default  bool    `help:"Players begin with it, and the MP4 files get it."`
 }
 
+// Help is shown by --help.
+func (AudioSet) Help() string {
+	return `Examples:
+
+    spool audio set 01a1def4-4be5-7bb0-a2dd-9e2cc5f1cd4d 01a1def4-5d21-7a09-8c11-2f3a4b5c6d7e --default
+    spool audio set 01a1def4-4be5-7bb0-a2dd-9e2cc5f1cd4d 01a1def4-5d21-7a09-8c11-2f3a4b5c6d7e --label=Deutsch
+`
+}
+
 // Run changes a sound track.
 func (c *AudioSet) Run(ctx context.Context, env *Environment) error {
 	if c.Language == nil && c.Label == nil && c.Kind == nil && !c.Default {
@@ -144,6 +172,14 @@ type AudioRemove struct {
 	Connection
 	ID    string `arg:"" help:"The video."`
 	Track string `arg:"" help:"The track, from spool audio ls."`
+}
+
+// Help is shown by --help.
+func (AudioRemove) Help() string {
+	return `Examples:
+
+    spool audio rm 01a1def4-4be5-7bb0-a2dd-9e2cc5f1cd4d 01a1def4-5d21-7a09-8c11-2f3a4b5c6d7e
+`
 }
 
 // Run deletes a sound track.

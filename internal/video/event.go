@@ -9,7 +9,8 @@ const (
 	EventResolutionReady EventType = "video.resolution_ready"
 	EventReady           EventType = "video.ready"
 	EventFailed          EventType = "video.failed"
-	EventExpiring        EventType = "video.expiring" // ExpiryNotice before its deletion
+	EventCaptionsReady   EventType = "video.captions_ready" // of what is said, or translated
+	EventExpiring        EventType = "video.expiring"       // ExpiryNotice before its deletion
 	EventDeleted         EventType = "video.deleted"
 	EventReplaced        EventType = "video.replaced"
 	EventReplaceFailed   EventType = "video.replace_failed"
@@ -17,7 +18,7 @@ const (
 )
 
 // EventTypes lists those that a webhook can ask for.
-var EventTypes = []EventType{EventUploadCompleted, EventPlayable, EventResolutionReady, EventReady, EventFailed, EventExpiring, EventDeleted, EventReplaced, EventReplaceFailed, EventTest}
+var EventTypes = []EventType{EventUploadCompleted, EventPlayable, EventResolutionReady, EventReady, EventFailed, EventCaptionsReady, EventExpiring, EventDeleted, EventReplaced, EventReplaceFailed, EventTest}
 
 // DeletionReason says why a video was deleted, if no client asked for it.
 type DeletionReason string

@@ -13,6 +13,7 @@ func (v Video) WithFileOf(c Video, until time.Time) Video {
 	v.Filename, v.ContentType, v.Upscale, v.Thumbnails, v.Codecs = c.Filename, c.ContentType, c.Upscale, c.Thumbnails, c.Codecs
 	v.Trim, v.MaxDuration, v.Watermark, v.HDR, v.AcceptAudio = c.Trim, c.MaxDuration, c.Watermark, c.HDR, c.AcceptAudio
 	v.Profile = c.Profile
+	v.Speech = v.Speech.Again()
 	v.Status, v.Failure, v.Warnings = c.Status, c.Failure, c.Warnings
 	v.UploadExpiresAt, v.CompletedAt, v.PlayableAt = c.UploadExpiresAt, c.CompletedAt, c.PlayableAt
 	v.Imported, v.ImportProgress = c.Imported, c.ImportProgress

@@ -76,6 +76,7 @@ type Video struct {
 	HDR         HDR             // what becomes of a brighter source; "": as ToSDR
 	Profile     *Profile        // as it was when a client chose it; nil: none
 	AcceptAudio bool            // a file with sound and no picture is made with a still
+	Speech      *Speech         // what programs make of what is said; nil: nothing was asked for
 
 	// AllowedOrigins are the sites on which it may be played; nil: everywhere; empty: in pages of this server only.
 	AllowedOrigins []string
@@ -147,6 +148,10 @@ type Draft struct {
 
 	AllowedOrigins []string `json:",omitzero"` // nil: everywhere
 	AllowNoOrigin  bool     `json:",omitempty"`
+	// Transcribe may be nil: the server's default.
+	Transcribe *Transcribe `json:",omitempty"`
+	// Translate are the languages into which what is said is translated.
+	Translate []string `json:",omitempty"`
 	// Watermark may be nil: the tenant's usual one. One without an ID is none.
 	Watermark *WatermarkChoice `json:",omitempty"`
 }

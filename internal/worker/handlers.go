@@ -32,6 +32,7 @@ var handlers = map[queue.Kind]handler{
 	queue.Thumbnails: (*Worker).makeThumbnails,
 	queue.Poster:     (*Worker).makePoster,
 	queue.Captions:   (*Worker).makeCaptions,
+	queue.Texts:      (*Worker).makeTexts,
 	queue.Assemble:   (*Worker).assemble,
 	queue.Pictures:   (*Worker).makePictures,
 	queue.AV1:        (*Worker).encodeVariants,

@@ -10,12 +10,14 @@ import (
 
 	"github.com/spool-video/spool/internal/backend/diskspace"
 	"github.com/spool-video/spool/internal/backend/queue"
+	programs "github.com/spool-video/spool/internal/engine/speech"
 	"github.com/spool-video/spool/internal/metrics"
 	"github.com/spool-video/spool/internal/panics"
 	"github.com/spool-video/spool/internal/service/janitor"
 	"github.com/spool-video/spool/internal/service/pipeline"
 	"github.com/spool-video/spool/internal/service/replace"
 	"github.com/spool-video/spool/internal/service/sound"
+	"github.com/spool-video/spool/internal/service/speech"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -26,6 +28,9 @@ type Services struct {
 	Cleaner *janitor.Cleaner
 	Replace *replace.Service
 	Sound   *sound.Service
+	Speech  *speech.Service
+
+	Programs *programs.Programs // nil: there are none
 }
 
 // Worker runs tasks. Handle is its queue.Handler.

@@ -368,6 +368,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/video/{id}/captions/{language}/translate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Translate captions
+         * @description The translations are made in spare time, by the program that the operator has set; translations in reads tells how it goes.
+         */
+        post: operations["translateCaptions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/video/{id}/chapters": {
         parameters: {
             query?: never;
@@ -637,6 +657,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/video/{id}/transcribe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write down what is said in a video
+         * @description The captions are made in spare time, by the program that the operator has set; transcription in reads tells how it goes.
+         */
+        post: operations["transcribeVideo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/watermark": {
         parameters: {
             query?: never;
@@ -892,16 +932,14 @@ export interface components {
             watchedSeconds: number;
         };
         AudioChange: {
-            /** @description Players begin with this track. To end that, make another one the default. */
-            default?: components["schemas"]["AudioChangeDefault"];
+            /** @description true: players begin with this track. To end that, make another one the default. */
+            default?: boolean;
             kind?: components["schemas"]["AudioChangeKind"];
             /** @description A number is added where another track has the same; an empty one takes the name of the language. */
             label?: string;
             /** @description BCP 47. */
             language?: string;
         };
-        /** @enum {boolean} */
-        AudioChangeDefault: true;
         /** @enum {string} */
         AudioChangeKind: "main" | "dub" | "commentary" | "description";
         AudioTrack: {
@@ -978,7 +1016,7 @@ export interface components {
              * @example en
              */
             language: string;
-            /** @description Uploaded by a client, or a track of the file. */
+            /** @description Uploaded by a client, a track of the file, or made by a program: of what is said, or of other captions. */
             source: components["schemas"]["CaptionsSource"];
             /**
              * Format: uri
@@ -989,7 +1027,7 @@ export interface components {
         /** @enum {string} */
         CaptionsKind: "subtitles" | "captions";
         /** @enum {string} */
-        CaptionsSource: "uploaded" | "embedded";
+        CaptionsSource: "uploaded" | "embedded" | "speech" | "translated";
         ChangedVideos: {
             /** @description In the order of ids. */
             videos: components["schemas"]["VideoState"][];
@@ -1160,7 +1198,7 @@ export interface components {
         /** @enum {string} */
         DeliveryState: "pending" | "delivered" | "failed";
         /** @enum {string} */
-        DeliveryType: "video.upload_completed" | "video.playable" | "video.resolution_ready" | "video.ready" | "video.failed" | "video.expiring" | "video.deleted" | "video.replaced" | "video.replace_failed" | "webhook.test";
+        DeliveryType: "video.upload_completed" | "video.playable" | "video.resolution_ready" | "video.ready" | "video.failed" | "video.captions_ready" | "video.expiring" | "video.deleted" | "video.replaced" | "video.replace_failed" | "webhook.test";
         Disk: {
             /** Format: int64 */
             freeBytes: number;
@@ -1395,7 +1433,7 @@ export interface components {
             maxVideos: number;
         };
         /** @enum {string} */
-        ListAuditAction: "video.create" | "video.complete" | "video.retry_import" | "video.edit" | "video.make_public" | "video.make_private" | "video.replace" | "video.give_up_replace" | "video.delete" | "resolution.add" | "resolution.retry" | "resolution.delete" | "captions.put" | "captions.delete" | "audio.add" | "audio.edit" | "audio.delete" | "chapters.put" | "chapters.delete" | "poster.put" | "poster.delete" | "share.create" | "share.delete" | "watermark.add" | "watermark.delete" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate_secret" | "webhook.test" | "webhook.replay" | "session.create" | "session.choose_tenant" | "session.end" | "key.create" | "key.revoke" | "signing_key.rotate" | "signing_key.revoke" | "tenant.set_limits" | "tenant.set_watermark";
+        ListAuditAction: "video.create" | "video.complete" | "video.retry_import" | "video.edit" | "video.make_public" | "video.make_private" | "video.replace" | "video.give_up_replace" | "video.delete" | "resolution.add" | "resolution.retry" | "resolution.delete" | "captions.put" | "captions.delete" | "captions.transcribe" | "captions.translate" | "audio.add" | "audio.edit" | "audio.delete" | "chapters.put" | "chapters.delete" | "poster.put" | "poster.delete" | "share.create" | "share.delete" | "watermark.add" | "watermark.delete" | "webhook.create" | "webhook.update" | "webhook.delete" | "webhook.rotate_secret" | "webhook.test" | "webhook.replay" | "session.create" | "session.choose_tenant" | "session.end" | "key.create" | "key.revoke" | "signing_key.rotate" | "signing_key.revoke" | "tenant.set_limits" | "tenant.set_watermark";
         /** @enum {string} */
         ListVideosOrder: "asc" | "desc";
         /** @enum {string} */
@@ -1417,6 +1455,16 @@ export interface components {
             scopes: string[];
             /** @description The API key itself. It is told this once. */
             secret: string;
+        };
+        MadeText: {
+            /** @description Why status is fail. The video is as it was. */
+            failure?: components["schemas"]["Failure"];
+            /** @description Of a translation: the language of the captions that are translated. Absent: the language of the transcription. */
+            from?: string;
+            /** @description BCP 47. Absent until the program has found it out. */
+            language?: string;
+            /** @description processing until the program has made it: after the video is ready, in spare time. */
+            status: components["schemas"]["VideoStatus"];
         };
         ManyEdit: {
             /**
@@ -1623,6 +1671,15 @@ export interface components {
             thumbnailTimestampsSeconds?: number[] | null;
             /** @description What people call the video. Absent, null or empty: the filename without its extension. */
             title?: string | null;
+            /** @description Write down what is said, as captions: true, or the language that is spoken (BCP 47). It is made after the video is ready, in spare time, and no status waits for it. Absent: the server's default. */
+            transcribe?: boolean | string;
+            /**
+             * @description With transcribe: the languages into which that is translated (BCP 47).
+             * @example [
+             *       "de"
+             *     ]
+             */
+            translate?: string[] | null;
             /** @description Make only a part of the file. All other times of the video count from the start of the part. */
             trim?: components["schemas"]["TrimBody"];
             /** @description Upscale sources that are smaller than the requested size, within the limits of the server. */
@@ -2318,6 +2375,23 @@ export interface components {
              */
             wallSeconds: number;
         };
+        TranscribeBody: {
+            /**
+             * @description The language that is spoken (BCP 47). Absent: the program finds it out.
+             * @example en
+             */
+            language?: string;
+        };
+        TranslateBody: {
+            /**
+             * @description The languages to translate into (BCP 47).
+             * @example [
+             *       "de",
+             *       "fr"
+             *     ]
+             */
+            to: string[];
+        };
         TrimBody: {
             /**
              * Format: double
@@ -2490,6 +2564,10 @@ export interface components {
             thumbnailUrl?: string;
             /** @description What people call the video. */
             title: string;
+            /** @description Captions of what is said, which a program makes. Absent if nothing was asked for. */
+            transcription?: components["schemas"]["MadeText"];
+            /** @description Captions that a program translates. Absent if nothing was asked for. */
+            translations?: components["schemas"]["MadeText"][];
             /**
              * Format: int64
              * @description While the video is processing and none of the work is done: how many of your other videos were completed earlier and are processed first. Absent otherwise, and if there are more than 1,000.
@@ -2726,6 +2804,10 @@ export interface components {
             thumbnailUrl?: string;
             /** @description What people call the video. */
             title: string;
+            /** @description Captions of what is said, which a program makes. Absent if nothing was asked for. */
+            transcription?: components["schemas"]["MadeText"];
+            /** @description Captions that a program translates. Absent if nothing was asked for. */
+            translations?: components["schemas"]["MadeText"][];
             /**
              * Format: int64
              * @description While the video is processing and none of the work is done: how many of your other videos were completed earlier and are processed first. Absent otherwise, and if there are more than 1,000.
@@ -5557,6 +5639,129 @@ export interface operations {
             };
         };
     };
+    translateCaptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+                /** @description The language of the captions (BCP 47). */
+                language: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TranslateBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VideoState"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     putChapters: {
         parameters: {
             query?: never;
@@ -7435,6 +7640,127 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    transcribeVideo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TranscribeBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VideoState"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -73,6 +73,7 @@ const (
 	Thumbnails Kind = "thumbnails" // all thumbnails
 	Poster     Kind = "poster"     // the picture that stands for the video
 	Captions   Kind = "captions"   // the text tracks of the uploaded file
+	Texts      Kind = "texts"      // what is said, written down and translated by programs of the operator
 	Pictures   Kind = "pictures"   // the storyboard and the preview of a finished video
 	Assemble   Kind = "assemble"   // one rendition file, from its chunk files
 	AV1        Kind = "av1"        // one chunk of a ready video, all renditions in AV1

@@ -54,6 +54,7 @@ func videoFields(v *video.Video) []field {
 		{"hdr", optionalText[video.HDR]{&v.HDR}},
 		{"profile", optionalJSON{&v.Profile}},
 		{"accept_audio", &v.AcceptAudio},
+		{"speech", optionalJSON{&v.Speech}},
 		{"metadata", optionalText[json.RawMessage]{&v.Metadata}},
 		{"thumbnails", jsonText{&v.Thumbnails}},
 		{"status", &v.Status},

@@ -46,6 +46,9 @@ func (t *Tx) emit(kind video.EventType, id video.ID) {
 	t.emitted = append(t.emitted, Event{Type: kind, Video: id})
 }
 
+// EmitCaptionsReady says that captions of a video are ready that a program has made.
+func (t *Tx) EmitCaptionsReady(id video.ID) { t.emit(video.EventCaptionsReady, id) }
+
 // emitResolutionReady emits that a resolution is ready. With the first one its video can be played, if
 // it could not be played while it was encoded. That is noted with the video: it does not happen again
 // when the first one was deleted and another becomes ready.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -24,7 +25,7 @@ func confine(cmd *exec.Cmd, o launch.Order) (err error) {
 		return err
 	}
 	o.Server = os.Getpid()
-	paths := append([]string{o.Policy.WriteDir}, o.Policy.Read...)
+	paths := slices.Concat([]string{o.Policy.WriteDir}, o.Policy.Read, o.Policy.Folders)
 	for i, path := range paths {
 		if path == "" {
 			continue
@@ -34,7 +35,8 @@ func confine(cmd *exec.Cmd, o launch.Order) (err error) {
 			return fmt.Errorf("find %s: %w", path, err)
 		}
 	}
-	o.Policy.WriteDir, o.Policy.Read = paths[0], paths[1:]
+	read := 1 + len(o.Policy.Read)
+	o.Policy.WriteDir, o.Policy.Read, o.Policy.Folders = paths[0], paths[1:read], paths[read:]
 	if cmd.Args, err = o.Args(cmd.Args); err != nil {
 		return err
 	}

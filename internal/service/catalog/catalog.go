@@ -11,6 +11,7 @@ import (
 	"github.com/spool-video/spool/internal/service/cdn"
 	"github.com/spool-video/spool/internal/service/imports"
 	"github.com/spool-video/spool/internal/service/pipeline"
+	"github.com/spool-video/spool/internal/service/speech"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/watermarks"
 	"github.com/spool-video/spool/internal/video"
@@ -39,6 +40,7 @@ type Config struct {
 	HDR     video.HDR // of brighter sources, unless a client says otherwise
 	// AcceptAudio: files with sound and no picture become videos, unless a client says otherwise.
 	AcceptAudio bool
+	Speech      speech.Config
 	// Resolutions are made of an import whose client names none.
 	Resolutions []video.Name
 	Profiles    []video.Profile // that clients may choose

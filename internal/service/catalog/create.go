@@ -38,8 +38,9 @@ func (c *Catalog) Create(ctx context.Context, by auth.Actor, d video.Draft, base
 // create makes a video that a request asks for by the draft asked. d has what it left out, too. If it will replace the file
 // of another video, that is before.
 func (c *Catalog) create(ctx context.Context, by auth.Actor, asked, d video.Draft, before *video.Video, base string) (Upload, error) {
+	_, speechFaults := c.config.Speech.For(d)
 	profile, unknown := video.ProfileOf(d.ProfileName(), c.config.Profiles)
-	if faults := slices.Concat(d.Check(), c.refusedCodecs(d.Codecs), c.checkHDR(d), unknown, video.CheckExpiry(d.ExpiresAt, c.now())); faults != nil {
+	if faults := slices.Concat(d.Check(), speechFaults, c.refusedCodecs(d.Codecs), c.checkHDR(d), unknown, video.CheckExpiry(d.ExpiresAt, c.now())); faults != nil {
 		return Upload{}, video.InvalidFields(faults...)
 	}
 	if d.SourceURL != nil {
@@ -119,6 +120,7 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, profile *video.Profile,
 		v.HDR = c.config.HDR
 	}
 	v.Profile = profile
+	v.Speech, _ = c.config.Speech.For(d) // create has checked it
 	var err error
 	if v.Metadata, err = compactMetadata(d.Metadata); err != nil {
 		return video.Video{}, err

@@ -189,6 +189,12 @@ var kinds = []Kind{
 		Reads:   largestFile, Writes: estimated(largestFile),
 		Stage: After, Stages: true,
 	},
+	{ // writes down what is said in a ready video, and translates it, by the operator's programs
+		Name: queue.Texts, Priority: always(joinPriority),
+		Numbers: func(v video.Video) (int, int) { return 0, countIf(v.Speech.IsOpen()) },
+		Reads:   smallRendition, Writes: estimated(func(v video.Video, _ int) int64 { return video.SpeechBytes(v.Duration) + captionsSize }),
+		Stage: After,
+	},
 	{ // compares a few frames of a ready video with its source, for the report
 		Name: queue.Measure, Priority: always(measurePriority), Reads: wholeSource,
 		Numbers: func(v video.Video) (int, int) { return 0, countIf(len(v.Plan.Samples) > 0) },

@@ -80,6 +80,8 @@ func (t *Tasks) CountFailure(ctx context.Context, task queue.Task, limit int) (g
 // the video fails.
 func (t *Tasks) GiveUp(ctx context.Context, task queue.Task, f *video.Failure) error {
 	switch kind := KindOf(task.Kind); {
+	case kind.Name == queue.Texts:
+		return t.giveUpTexts(ctx, task, f)
 	case kind.Codec != "":
 		return t.giveUpVariant(ctx, task, f)
 	case kind.Name == queue.Sound:

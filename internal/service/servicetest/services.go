@@ -31,6 +31,7 @@ import (
 	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/service/signin"
 	"github.com/spool-video/spool/internal/service/sound"
+	"github.com/spool-video/spool/internal/service/speech"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
 	"github.com/spool-video/spool/internal/service/visibility"
@@ -45,6 +46,7 @@ type Config struct {
 	MinFree        int64
 	KeepSource     bool
 	MeasureQuality bool
+	Speech         speech.Config
 	Pictures       bool
 	Upscale        bool
 	Profiles       []video.Profile
@@ -90,6 +92,7 @@ type Services struct {
 	Keys       *auth.Keys
 	Captions   *captions.Service
 	Sound      *sound.Service
+	Speech     *speech.Service
 	Watermarks *watermarks.Service
 	Chapters   *chapters.Service
 	Pictures   *pictures.Service
@@ -160,13 +163,14 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 		purges = cdn.NewRecorder(p.Queue, c.PurgeClock)
 	}
 	s.Purges = purges
-	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale, Resolutions: []video.Name{"1080p", "720p", "480p"}, Profiles: c.Profiles}, catalog.Parts{
+	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale, Speech: c.Speech, Resolutions: []video.Name{"1080p", "720p", "480p"}, Profiles: c.Profiles}, catalog.Parts{
 		Store: p.Store, Keys: s.Signing, Uploads: s.Uploads, Imports: s.Imports, Watermarks: s.Watermarks, Passes: s.Passes, Now: now,
 		Space: func(context.Context) error { return s.Reserve.Check(0) }, Purges: purges, Changed: s.Player.Forget,
 	})
 	s.Shares = share.New(p.Store, s.Signing, s.Catalog, now)
 	s.Replace = replace.New(p.Store, p.Blobs, s.Passes, purges, now, p.Log, s.Player.Forget, p.Hook)
 	s.Sound = sound.New(p.Store, p.Blobs, s.Uploads, s.Imports, s.Passes, s.Purges)
+	s.Speech = speech.New(c.Speech, p.Store, p.Blobs, s.Passes, purges)
 	s.Captions = captions.New(p.Store, p.Blobs, purges, func() error { return s.Reserve.Check(captions.MaxSize) })
 	s.Visibility = visibility.New(p.Store, p.Blobs, purges, now, p.Hook)
 	s.Pictures, err = pictures.New(pictures.Parts{

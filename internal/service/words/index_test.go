@@ -103,7 +103,7 @@ func TestSearch(t *testing.T) {
 		x.want("acme", "好き", middle.ID)
 		x.want("acme", "snow")
 		x.want("other", "raining", other.ID)
-		x.want("nobody", "raining")
+		x.want("third", "raining")
 		if _, where := x.find("acme", "cats rain", false); !slices.Equal(where, []string{"en 0-4 Rain again raining cats and dogs"}) {
 			t.Errorf("found at %q", where)
 		}

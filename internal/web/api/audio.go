@@ -73,7 +73,7 @@ type audioChange struct {
 	Language *string          `json:"language,omitempty" maxLength:"35" doc:"BCP 47."`
 	Label    *string          `json:"label,omitempty" maxLength:"100" doc:"A number is added where another track has the same; an empty one takes the name of the language."`
 	Kind     *video.TrackKind `json:"kind,omitempty" enum:"main,dub,commentary,description"`
-	Default  *bool            `json:"default,omitempty" enum:"true" doc:"Players begin with this track. To end that, make another one the default."`
+	Default  *bool            `json:"default,omitempty" doc:"true: players begin with this track. To end that, make another one the default."`
 }
 
 func (a *audioChange) check() []video.Fault {

@@ -27,7 +27,7 @@ var audited = map[string]video.Action{
 	"give up replace": video.ActionVideoKeep, "edit": video.ActionVideoEdit, "edit many": video.ActionVideoEdit, "share": video.ActionShareCreate,
 	"delete share": video.ActionShareDelete, "add resolution": video.ActionResolutionAdd, "put captions": video.ActionCaptionsPut,
 	"replace captions": video.ActionCaptionsPut, "put chapters": video.ActionChaptersPut, "delete chapters": video.ActionChaptersDelete,
-	"add audio": video.ActionAudioAdd, "change audio": video.ActionAudioEdit, "delete audio": video.ActionAudioDelete, "delete captions": video.ActionCaptionsDelete, "put poster": video.ActionPosterPut, "delete poster": video.ActionPosterDelete,
+	"transcribe": video.ActionCaptionsTranscribe, "translate captions": video.ActionCaptionsTranslate, "add audio": video.ActionAudioAdd, "change audio": video.ActionAudioEdit, "delete audio": video.ActionAudioDelete, "delete captions": video.ActionCaptionsDelete, "put poster": video.ActionPosterPut, "delete poster": video.ActionPosterDelete,
 	"add watermark": video.ActionWatermarkAdd, "delete watermark": video.ActionWatermarkDelete, "create key": video.ActionKeyCreate,
 	"choose tenant": video.ActionSessionTenant, "end session": video.ActionSessionEnd,
 	"revoke key": video.ActionKeyRevoke, "create webhook": video.ActionWebhookCreate, "update webhook": video.ActionWebhookUpdate,

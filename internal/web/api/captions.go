@@ -60,7 +60,7 @@ type captionsView struct {
 	Language string           `json:"language" doc:"BCP 47." example:"en"`
 	Label    string           `json:"label" doc:"For people." example:"English"`
 	Kind     video.FileKind   `json:"kind" enum:"subtitles,captions" doc:"What is spoken, or also what is heard."`
-	Source   video.FileSource `json:"source" enum:"uploaded,embedded" doc:"Uploaded by a client, or a track of the file."`
+	Source   video.FileSource `json:"source" enum:"uploaded,embedded,speech,translated" doc:"Uploaded by a client, a track of the file, or made by a program: of what is said, or of other captions."`
 	URL      string           `json:"url,omitempty" format:"uri" doc:"WebVTT. It changes when the captions are replaced."`
 }
 

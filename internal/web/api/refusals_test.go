@@ -64,6 +64,8 @@ var bodyOperations = []bodyOperation{
 		{"trim", `{"startSeconds":1,"endSeconds":2.5}`, []string{
 			`{"startSeconds":null}`, `{"endSeconds":0}`, `{"startSeconds":-1}`, `{"startSeconds":2,"endSeconds":2}`, `{"startSeconds":"1","endSeconds":[]}`, `{"endSeconds":1e400}`, `{"startSeconds":1e400}`,
 		}},
+		{"transcribe", `false`, []string{`true`, `"en"`, `"klingonisch"`, `""`, `1`, `null`}},
+		{"translate", `[]`, []string{`["de"]`, `["klingonisch"]`}},
 		{"watermark", `null`, []string{
 			`{}`, `{"id":"x"}`, `{"id":"` + testID + `"}`, `{"id":"` + testID + `","position":"middle","width":0.01,"margin":0.6,"opacity":-1}`, `{"id":1,"position":1,"width":"1"}`, `"` + testID + `"`,
 		}},
@@ -110,6 +112,8 @@ var bodyOperations = []bodyOperation{
 		{"tags", `{"add":["a"],"remove":["b"]}`, []string{`{"add":["",1],"remove":[" "]}`, `{"add":null,"remove":[]}`, `{"add":"a"}`}},
 		{"expiresAt", `null`, timeSamples},
 	}},
+	{"transcribeVideo", "POST", "/api/video/{id}/transcribe", []field{{"language", `"en"`, []string{`"klingonisch"`}}}},
+	{"translateCaptions", "POST", "/api/video/{id}/captions/en/translate", []field{{"to", `["de"]`, []string{`[]`, `["en"]`, `["klingonisch"]`, `["de",1]`}}}},
 	{"putPoster", "PUT", "/api/video/{id}/poster", []field{{"timeSeconds", `1.5`, nil}}},
 	{"reportPlay", "POST", "/api/play/{id}", []field{
 		{"session", `"a-session"`, []string{`"1234567"`}},

@@ -22,6 +22,7 @@ import (
 	"github.com/spool-video/spool/internal/service/auth"
 	"github.com/spool-video/spool/internal/service/servicetest"
 	"github.com/spool-video/spool/internal/service/signin"
+	"github.com/spool-video/spool/internal/service/speech"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/watermarks"
 	"github.com/spool-video/spool/internal/service/webhook"
@@ -47,14 +48,15 @@ type rig struct {
 // newRig returns a rig whose API has these settings.
 func newRig(t *testing.T, c Config, options ...func(*servicetest.Config)) *rig {
 	t.Helper()
-	r := &rig{Rig: servicetest.New(t, options...)}
+	speaks := func(c *servicetest.Config) { c.Speech = speech.Config{Transcriber: true, Translator: true} }
+	r := &rig{Rig: servicetest.New(t, append([]func(*servicetest.Config){speaks}, options...)...)}
 	guard, err := outbound.NewGuard()
 	r.Must(err)
 	r.webhooks = webhook.New(r.Store, r.Queue, guard, WebhookBody, r.Now, webhook.Config{})
 	disk := func() (system.Disk, error) { return system.Disk{Free: 1 << 30, Size: 1 << 40}, nil }
 	r.api = New(Services{
 		Keys: r.Keys, Catalog: r.Catalog, Uploads: r.Uploads, Deleter: r.Deleter, Tenants: r.Tenants, Webhooks: r.webhooks,
-		Tokens: r.Tokens, Captions: r.Captions, Sound: r.Sound, Chapters: r.Chapters, Watermarks: r.Watermarks, Pictures: r.Pictures, Player: r.Player, Shares: r.Shares, Audience: r.Audience, Audit: audit.New(r.Store, r.Now), SignIn: r.SignIn, System: system.New("1.2.3", r.Store, r.Queue, disk),
+		Tokens: r.Tokens, Captions: r.Captions, Sound: r.Sound, Chapters: r.Chapters, Speech: r.Speech, Watermarks: r.Watermarks, Pictures: r.Pictures, Player: r.Player, Shares: r.Shares, Audience: r.Audience, Audit: audit.New(r.Store, r.Now), SignIn: r.SignIn, System: system.New("1.2.3", r.Store, r.Queue, disk),
 	}, c)
 	mux := http.NewServeMux()
 	r.api.Register(mux)
@@ -336,6 +338,8 @@ var everyOperation = []struct {
 	{"replace captions", "PUT", "/api/video/{public}/captions/de", "WEBVTT\n\n00:00.000 --> 00:01.000\nWelt\n", "/api/video/{id}/captions/{language}", 200},
 	{"put chapters", "PUT", "/api/video/{public}/chapters", `{"chapters":[{"startSeconds":0,"title":"One"}]}`, "/api/video/{id}/chapters", 200},
 	{"delete chapters", "DELETE", "/api/video/{public}/chapters", "", "/api/video/{id}/chapters", 200},
+	{"transcribe", "POST", "/api/video/{public}/transcribe", "", "/api/video/{id}/transcribe", 202},
+	{"translate captions", "POST", "/api/video/{public}/captions/en/translate", `{"to":["fr"]}`, "/api/video/{id}/captions/{language}/translate", 202},
 	{"delete captions", "DELETE", "/api/video/{public}/captions/en", "", "/api/video/{id}/captions/{language}", 200},
 	{"add audio", "POST", "/api/video/{public}/audio?language=fr", "some sound", "/api/video/{id}/audio", 201},
 	{"change audio", "PATCH", "/api/video/{public}/audio/{track}", `{"label":"German"}`, "/api/video/{id}/audio/{trackId}", 200},

@@ -13,6 +13,7 @@ import (
 	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/service/signin"
 	"github.com/spool-video/spool/internal/service/sound"
+	"github.com/spool-video/spool/internal/service/speech"
 	"github.com/spool-video/spool/internal/service/system"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/uploads"
@@ -38,6 +39,7 @@ type Services struct {
 	Sound      *sound.Service
 	Watermarks *watermarks.Service
 	Chapters   *chapters.Service
+	Speech     *speech.Service
 	System     *system.Service
 	Player     *playback.Player
 	Shares     *share.Service
@@ -67,6 +69,7 @@ func (a *API) groups() []group {
 		replaceRoutes{s.Catalog, s.Deleter},
 		audioRoutes{s.Sound, s.Catalog},
 		captionRoutes{s.Captions, s.Catalog},
+		speechRoutes{s.Speech, s.Catalog},
 		watermarkRoutes{s.Watermarks, s.Pictures},
 		originalRoutes{s.Player},
 		shareRoutes{s.Shares},
@@ -94,6 +97,7 @@ type videoView struct {
 	VideoAudio
 	VideoCaptions
 	VideoChapters
+	VideoSpeech
 	VideoOrigins
 	VideoDetails
 }
@@ -108,6 +112,7 @@ func viewPlayback(p catalog.PlaybackInfo) videoView {
 		VideoAudio:    viewVideoAudio(p.Video, p.URLs.Files),
 		VideoCaptions: viewVideoCaptions(p.URLs.Files),
 		VideoChapters: viewChapters(p.Chapters, p.URLs.Chapters),
+		VideoSpeech:   viewSpeech(p.Video),
 		VideoOrigins:  viewVideoOrigins(p.Video),
 		VideoDetails:  viewVideoDetails(p.State),
 	}

@@ -70,26 +70,28 @@ func (v videoRoutes) register(t *table) {
 
 // newVideo is the body of a create request.
 type newVideo struct {
-	Filename                   string           `json:"filename" unless:"sourceUrl,clip" required:"false" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type. Required unless there is a sourceUrl, whose last part is the default, or a clip." example:"holiday.mp4"`
-	Title                      string           `json:"title,omitempty" maxLength:"200" nullable:"true" doc:"What people call the video. Absent, null or empty: the filename without its extension."`
-	Resolutions                []resolutionName `json:"resolutions" unless:"sourceUrl,clip,profile" required:"false" minItems:"1" maxItems:"100" nullable:"false" doc:"The outputs to make. Duplicates are ignored. Required unless there is a sourceUrl, a clip or a profile; the default is the sizes of the profile, or else the server's."`
-	IsPublic                   bool             `json:"isPublic" doc:"Public videos have permanent URLs, private ones signed URLs that expire."`
-	ThumbnailTimestampsSeconds []float64        `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take thumbnails, in seconds."`
-	CustomMetadata             metadata         `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`
-	Tags                       []string         `json:"tags,omitempty" maxItems:"100" nullable:"true" doc:"Words by which the video is found again: at most 50 of 1 to 64 characters. Spaces around them are removed, case tells them apart, and repetitions count once."`
-	ExpiresAt                  *moment          `json:"expiresAt,omitempty" nullable:"true" doc:"When the video is deleted, at the latest a minute later. Absent or null: never."`
-	Upscale                    *bool            `json:"upscale,omitempty" nullable:"true" doc:"Upscale sources that are smaller than the requested size, within the limits of the server."`
-	SourceURL                  *string          `json:"sourceUrl,omitempty" format:"uri" maxLength:"2048" nullable:"true" doc:"The server fetches the file from here instead of waiting for an upload, and completes it by itself: https, of the public internet unless the operator allows more." example:"https://example.com/holiday.mp4"`
-	Trim                       *trimBody        `json:"trim,omitempty" doc:"Make only a part of the file. All other times of the video count from the start of the part."`
-	Clip                       *clipBody        `json:"clip,omitempty" doc:"Make a part of another video; there is nothing to upload then. Needs the scope read, too."`
-	Codecs                     []video.Codec    `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1,hevc" doc:"In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone."`
-	HDR                        video.HDR        `json:"hdr,omitempty" enum:"sdr,keep" doc:"What becomes of a source in HDR (PQ or HLG). keep: av1 and hevc keep its brightness and its colours, with 10 bits, for screens that can show them; codecs must name one of them. sdr: they are made for ordinary screens, as H.264 always is. Absent: the server's default, mostly sdr."`
-	Profile                    *string          `json:"profile,omitempty" maxLength:"64" nullable:"true" doc:"The name of a ladder that the operator has prepared: bitrates, frame rates and sizes. getKey lists the names. Absent, null or empty: none." example:"course"`
-	AcceptAudio                *bool            `json:"acceptAudio,omitempty" nullable:"true" doc:"Accept a file with sound and no picture (mp3, m4a, flac, ogg, wav, …), too. Its cover, or else its waveform, is the picture of the video. Absent or null: the server's default, mostly false."`
-	MaxDurationSeconds         *float64         `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes."`
-	AllowedOrigins             []string         `json:"allowedOrigins,omitempty" maxItems:"50" nullable:"true" doc:"The sites on which the video may be played: hosts such as example.com, *.example.com, https://app.example.com:8443. Absent or null: everywhere. Empty: only in the pages of this server." example:"[\"example.com\"]"`
-	AllowNoOrigin              bool             `json:"allowNoOrigin,omitempty" doc:"With allowedOrigins: apps and native players, whose requests name no site, may play the video, too."`
-	Watermark                  *watermarkChoice `json:"watermark,omitempty" null:"zero" doc:"A picture that is laid over everything that is made of the video. Absent: the usual one of your tenant, if it has one. null: none."`
+	Filename                   string            `json:"filename" unless:"sourceUrl,clip" required:"false" minLength:"1" maxLength:"255" doc:"A label. Its extension decides the upload's content type. Required unless there is a sourceUrl, whose last part is the default, or a clip." example:"holiday.mp4"`
+	Title                      string            `json:"title,omitempty" maxLength:"200" nullable:"true" doc:"What people call the video. Absent, null or empty: the filename without its extension."`
+	Resolutions                []resolutionName  `json:"resolutions" unless:"sourceUrl,clip,profile" required:"false" minItems:"1" maxItems:"100" nullable:"false" doc:"The outputs to make. Duplicates are ignored. Required unless there is a sourceUrl, a clip or a profile; the default is the sizes of the profile, or else the server's."`
+	IsPublic                   bool              `json:"isPublic" doc:"Public videos have permanent URLs, private ones signed URLs that expire."`
+	ThumbnailTimestampsSeconds []float64         `json:"thumbnailTimestampsSeconds,omitempty" maxItems:"50" minimum:"0" doc:"When to take thumbnails, in seconds."`
+	CustomMetadata             metadata          `json:"customMetadata,omitempty" doc:"Anything, up to 16 KiB of JSON; returned on reads."`
+	Tags                       []string          `json:"tags,omitempty" maxItems:"100" nullable:"true" doc:"Words by which the video is found again: at most 50 of 1 to 64 characters. Spaces around them are removed, case tells them apart, and repetitions count once."`
+	ExpiresAt                  *moment           `json:"expiresAt,omitempty" nullable:"true" doc:"When the video is deleted, at the latest a minute later. Absent or null: never."`
+	Upscale                    *bool             `json:"upscale,omitempty" nullable:"true" doc:"Upscale sources that are smaller than the requested size, within the limits of the server."`
+	SourceURL                  *string           `json:"sourceUrl,omitempty" format:"uri" maxLength:"2048" nullable:"true" doc:"The server fetches the file from here instead of waiting for an upload, and completes it by itself: https, of the public internet unless the operator allows more." example:"https://example.com/holiday.mp4"`
+	Trim                       *trimBody         `json:"trim,omitempty" doc:"Make only a part of the file. All other times of the video count from the start of the part."`
+	Clip                       *clipBody         `json:"clip,omitempty" doc:"Make a part of another video; there is nothing to upload then. Needs the scope read, too."`
+	Codecs                     []video.Codec     `json:"codecs,omitempty" minItems:"1" maxItems:"10" enum:"h264,av1,hevc" doc:"In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone."`
+	HDR                        video.HDR         `json:"hdr,omitempty" enum:"sdr,keep" doc:"What becomes of a source in HDR (PQ or HLG). keep: av1 and hevc keep its brightness and its colours, with 10 bits, for screens that can show them; codecs must name one of them. sdr: they are made for ordinary screens, as H.264 always is. Absent: the server's default, mostly sdr."`
+	Profile                    *string           `json:"profile,omitempty" maxLength:"64" nullable:"true" doc:"The name of a ladder that the operator has prepared: bitrates, frame rates and sizes. getKey lists the names. Absent, null or empty: none." example:"course"`
+	AcceptAudio                *bool             `json:"acceptAudio,omitempty" nullable:"true" doc:"Accept a file with sound and no picture (mp3, m4a, flac, ogg, wav, …), too. Its cover, or else its waveform, is the picture of the video. Absent or null: the server's default, mostly false."`
+	MaxDurationSeconds         *float64          `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes."`
+	AllowedOrigins             []string          `json:"allowedOrigins,omitempty" maxItems:"50" nullable:"true" doc:"The sites on which the video may be played: hosts such as example.com, *.example.com, https://app.example.com:8443. Absent or null: everywhere. Empty: only in the pages of this server." example:"[\"example.com\"]"`
+	AllowNoOrigin              bool              `json:"allowNoOrigin,omitempty" doc:"With allowedOrigins: apps and native players, whose requests name no site, may play the video, too."`
+	Transcribe                 *transcribeChoice `json:"transcribe,omitempty" doc:"Write down what is said, as captions: true, or the language that is spoken (BCP 47). It is made after the video is ready, in spare time, and no status waits for it. Absent: the server's default."`
+	Translate                  []string          `json:"translate,omitempty" maxItems:"20" nullable:"true" doc:"With transcribe: the languages into which that is translated (BCP 47)." example:"[\"de\"]"`
+	Watermark                  *watermarkChoice  `json:"watermark,omitempty" null:"zero" doc:"A picture that is laid over everything that is made of the video. Absent: the usual one of your tenant, if it has one. null: none."`
 }
 
 func (n *newVideo) draft() video.Draft {
@@ -98,7 +100,7 @@ func (n *newVideo) draft() video.Draft {
 		Filename:  n.Filename, Title: n.Title, Resolutions: convertAll[video.Name](n.Resolutions), IsPublic: n.IsPublic, Thumbnails: n.ThumbnailTimestampsSeconds,
 		Metadata: json.RawMessage(n.CustomMetadata), Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
 		Tags: n.Tags, ExpiresAt: (*time.Time)(n.ExpiresAt), MaxSeconds: n.MaxDurationSeconds, HDR: n.HDR, Profile: n.Profile, AcceptAudio: n.AcceptAudio,
-		Trim: n.Trim.trim(), Clip: n.Clip.clip(),
+		Trim: n.Trim.trim(), Clip: n.Clip.clip(), Transcribe: n.Transcribe.choice(), Translate: n.Translate,
 		AllowedOrigins: n.AllowedOrigins, AllowNoOrigin: n.AllowNoOrigin,
 	}
 }

@@ -196,6 +196,7 @@ type videoStateView struct {
 	VideoAudio
 	Captions []captionsView `json:"captions,omitzero" nullable:"false" doc:"The captions of the video, one for each language. Absent without URLs."`
 	VideoChapters
+	VideoSpeech
 	VideoOrigins
 	VideoDetails
 	Matches []matchView `json:"matches,omitempty" nullable:"false" doc:"In a list with said: where the words are said, at most 5 places. Absent elsewhere."`
@@ -213,7 +214,7 @@ func viewState(s catalog.State) videoStateView {
 	v := s.Video
 	out := videoStateView{
 		ID: v.ID, Filename: v.Filename, VideoBasics: viewVideoBasics[resolutionStateView](v),
-		VideoAudio: viewVideoAudio(v, nil), VideoRules: viewVideoRules(v), VideoOrigins: viewVideoOrigins(v), VideoDetails: viewVideoDetails(s),
+		VideoAudio: viewVideoAudio(v, nil), VideoRules: viewVideoRules(v), VideoSpeech: viewSpeech(v), VideoOrigins: viewVideoOrigins(v), VideoDetails: viewVideoDetails(s),
 	}
 	for _, r := range s.Resolutions {
 		out.Resolutions = append(out.Resolutions, named[resolutionStateView]{r.Name, resolutionStateView{

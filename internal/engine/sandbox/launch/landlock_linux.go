@@ -60,6 +60,7 @@ func restrictFiles(p Policy, bin Program) error {
 		landlock.PathAccess(readFolder, bin.Libraries...),
 		landlock.PathAccess(execute, bin.Path),
 		landlock.PathAccess(readFile, p.Read...),
+		landlock.PathAccess(readFolder, p.Folders...),
 	}
 	if bin.Loader != "" {
 		rules = append(rules, landlock.PathAccess(execute, bin.Loader))

@@ -25,6 +25,7 @@ var Environment = []string{
 // Policy is what one run may access and use. A limit of zero is no limit.
 type Policy struct {
 	Read     []string      // files that it may read, or folders of such files
+	Folders  []string      // files that it may read, or folders of such files that it may list, too: programs and their parts
 	WriteDir string        // the one folder in which it may create, write, read and remove plain files
 	Devices  []string      // device nodes that it may use, where they exist: each gives access to a kernel driver
 	Memory   int64         // bytes of its own data: heap and thread stacks, not the code of libraries

@@ -19,6 +19,8 @@ function languageOf(filename) {
   }
 }
 
+const speechWords = { processing: "is made when the server has nothing else to do", ready: "made", fail: "could not be made" };
+
 const types = { vtt: "text/vtt", srt: "application/x-subrip" };
 
 // Captions lists the captions of a video, and takes more. It is hidden if the server has
@@ -28,6 +30,8 @@ export class Captions {
   #shown = "";
   #list = el("ul", { class: "resolutions" });
   #problem = el("div");
+  #speech = el("div");
+  #shownSpeech = "";
   #form;
   #language = el("input", { type: "text", id: "caption-language", list: "caption-languages", size: 8, required: true, autocomplete: "off", autocapitalize: "off", spellcheck: "false", maxlength: 35, "aria-describedby": "caption-language-note" });
   #label = el("input", { type: "text", id: "caption-label", autocomplete: "off", maxlength: 100 });
@@ -47,12 +51,25 @@ export class Captions {
         field("Kind", this.#kind),
         el("p", { class: "actions" }, el("button", { type: "submit" }, "Add captions"))));
     this.node = el("section", { class: "panel", "aria-labelledby": "captions-title", hidden: true }, el("h2", { id: "captions-title" }, "Captions"),
-      this.#list, this.#problem, may("write") && this.#form);
+      this.#list, this.#speech, this.#problem, may("write") && this.#form);
+  }
+
+  // showSpeech tells how transcription and translations go, and offers a transcription.
+  #showSpeech({ transcription, translations = [], status }) {
+    const now = JSON.stringify([transcription, translations, status]);
+    if (now === this.#shownSpeech) return;
+    this.#shownSpeech = now;
+    const tell = (what, m) => el("li", { class: "caption" }, el("p", {}, `${what}${m.language ? ` (${m.language})` : ""}: ${speechWords[m.status] ?? m.status}`), m.failure && el("p", { class: "failure" }, m.failure.message));
+    const busy = transcription?.status === "processing";
+    this.#speech.replaceChildren(
+      el("ul", { class: "resolutions", role: "status" }, transcription && tell("Transcription", transcription), translations.map((m) => tell("Translation", m))),
+      may("write") && may("read") && status === "ready" && !busy ? el("p", { class: "actions" }, button(transcription ? "Transcribe again" : "Transcribe", () => this.#try(() => request("POST", `${this.#page.path}/transcribe`)))) : "");
   }
 
   show(video) {
     const hopeless = video.status === "fail" && isHopeless(video.failure); // the video will never be played
     this.#form.hidden = hopeless;
+    this.#showSpeech(video);
     this.node.hidden = !video.captions || (hopeless && video.captions.length === 0);
     if (!video.captions || JSON.stringify(video.captions) === this.#shown) return;
     this.#shown = JSON.stringify(video.captions);
