@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -98,6 +99,16 @@ func (s *server) waitGrown(u upload) (master string) {
 // earlyFiles are files of a stream by their names.
 type earlyFiles map[string][]byte
 
+// firstDifference shows where two files of the same length begin to differ.
+func firstDifference(a, b []byte) string {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf(": at %d %x became %x", i, a[i:min(i+16, len(a))], b[i:min(i+16, len(b))])
+		}
+	}
+	return ""
+}
+
 // agrees wants that no segment differs, and that playlists have grown at most.
 func (e earlyFiles) agrees(t testing.TB, later earlyFiles) {
 	t.Helper()
@@ -112,7 +123,7 @@ func (e earlyFiles) agrees(t testing.TB, later earlyFiles) {
 				t.Errorf("%s was\n%s\nand is\n%s", name, body, now)
 			}
 		case !bytes.Equal(body, now):
-			t.Errorf("%s has other %d bytes, it had %d", name, len(now), len(body))
+			t.Errorf("%s has other %d bytes, it had %d%s", name, len(now), len(body), firstDifference(body, now))
 		}
 	}
 }

@@ -144,6 +144,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	t.Run("webhooks", func(t *testing.T) { describedWebhooks(s.in(t), d) })
 	t.Run("keys", func(t *testing.T) { describedKeys(s.in(t), d) })
 	t.Run("imports", func(t *testing.T) { describedImports(s.in(t), d) })
+	t.Run("audience and audit", func(t *testing.T) { describedLogs(s.in(t), d) })
 	t.Run("refusals", func(t *testing.T) { describedRefusals(s.in(t), d) })
 	d.checkCoverage(t)
 }
@@ -293,6 +294,25 @@ func describedRefusals(s *server, d *description) {
 	}
 }
 
+// describedLogs looks at what is told of viewers, and of changes.
+func describedLogs(s *server, d *description) {
+	u := decode[upload](s.t, d.ask(s, 201, "POST", createPath, "", newVideo{Filename: "a.mp4", Resolutions: []string{"144p"}, IsPublic: true}), http.StatusCreated)
+	d.ask(s, 200, "GET", "/api/video/{id}/audience", u.ID, nil)
+	d.ask(s, 200, "GET", "/api/audience", "", nil)
+	d.ask(s, 200, "GET", "/api/audit", "", nil)
+	d.ask(s, 200, "GET", "/api/session", "", nil)
+}
+
+// triedElsewhere are operations that need more than this server has, and the tests that have it.
+var triedElsewhere = map[string]string{
+	"POST /api/video/{id}/transcribe 202":                    "TestTranscription",
+	"POST /api/video/{id}/captions/{language}/translate 202": "TestTranscription",
+	"PATCH /api/session/{id} 200":                            "TestAdministeringInABrowser",
+	"DELETE /api/session/{id} 200":                           "TestAdministeringInABrowser",
+	"POST /api/play/{id} 204":                                "TestAudienceOfOtherPlayers",
+	"POST /cmcd 204":                                         "TestAudienceOfOtherPlayers",
+}
+
 // checkCoverage wants every operation of the description to have succeeded
 // once, so that a new one cannot be forgotten here.
 func (d *description) checkCoverage(t testing.TB) {
@@ -301,7 +321,7 @@ func (d *description) checkCoverage(t testing.TB) {
 		for method, operation := range operations.(map[string]any) {
 			for status := range lookUp(operation, "responses").(map[string]any) {
 				name := strings.ToUpper(method) + " " + path + " " + status
-				if strings.HasPrefix(status, "2") && !d.seen[name] {
+				if strings.HasPrefix(status, "2") && !d.seen[name] && triedElsewhere[name] == "" {
 					t.Errorf("%s was never tried", name)
 				}
 			}

@@ -57,10 +57,27 @@ func newAudioTrack(pieces []Input) (*trackBuilder, error) {
 	return joinAudio(read)
 }
 
+// dropRates removes measured bitrates from the description of audio. They differ between a piece and the whole track, and a
+// player that began with the one goes on with the other.
+func dropRates(entries []mp4ff.Box) {
+	for _, e := range entries {
+		a, ok := e.(*mp4ff.AudioSampleEntryBox)
+		if !ok {
+			continue
+		}
+		a.Children = slices.DeleteFunc(slices.Clone(a.Children), func(b mp4ff.Box) bool { return b.Type() == "btrt" })
+		a.Btrt = nil
+		if a.Esds != nil && a.Esds.DecConfigDescriptor != nil {
+			a.Esds.DecConfigDescriptor.MaxBitrate, a.Esds.DecConfigDescriptor.AvgBitrate = 0, 0
+		}
+	}
+}
+
 // joinAudio joins pieces of the audio. The first one says when the audio begins
 // and how it is decoded; the packets of the others follow it.
 func joinAudio(pieces []*Piece) (*trackBuilder, error) {
 	first := pieces[0].track
+	dropRates(first.entries)
 	r := &trackBuilder{scale: first.scale, entries: first.entries, edit: first.edit, sizes: first.sizes, times: first.pts, stts: first.stts, sync: first.sync}
 	codec, err := codecName(first.entries[0])
 	if err != nil {

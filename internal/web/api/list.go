@@ -52,8 +52,7 @@ func (r listRoutes) list(ctx context.Context, c *call) (*videoList, error) {
 	for i, s := range found.Videos {
 		out.Videos[i] = viewState(s)
 		out.Videos[i].Matches = viewMatches(s.Matches)
-		files := r.catalog.FileURLs(s.Video, base)
-		out.Videos[i].VideoFiles, out.Videos[i].VideoAudio = viewVideoFiles(files), viewVideoAudio(s.Video, files)
+		out.Videos[i].VideoFiles = viewVideoFiles(r.catalog.FileURLs(s.Video, base))
 	}
 	return out, nil
 }

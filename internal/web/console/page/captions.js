@@ -62,7 +62,7 @@ export class Captions {
     const tell = (what, m) => el("li", { class: "caption" }, el("p", {}, `${what}${m.language ? ` (${m.language})` : ""}: ${speechWords[m.status] ?? m.status}`), m.failure && el("p", { class: "failure" }, m.failure.message));
     const busy = transcription?.status === "processing";
     this.#speech.replaceChildren(
-      el("ul", { class: "resolutions", role: "status" }, transcription && tell("Transcription", transcription), translations.map((m) => tell("Translation", m))),
+      el("div", { role: "status" }, el("ul", { class: "resolutions" }, transcription && tell("Transcription", transcription), translations.map((m) => tell("Translation", m)))),
       may("write") && may("read") && status === "ready" && !busy ? el("p", { class: "actions" }, button(transcription ? "Transcribe again" : "Transcribe", () => this.#try(() => request("POST", `${this.#page.path}/transcribe`)))) : "");
   }
 
