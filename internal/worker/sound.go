@@ -80,7 +80,7 @@ func (w *Worker) remix(ctx context.Context, t queue.Task, v video.Video, dir str
 	var films []pipeline.Film
 	var first *pipeline.NewFile
 	for _, f := range pipeline.Films(v) {
-		path := filepath.Join(dir, "film.mp4")
+		path, out := filepath.Join(dir, "film-"+f.File), filepath.Join(dir, "remixed-"+f.File)
 		if err := w.Files.FetchPublished(ctx, v, f.File, path); err != nil {
 			return err
 		}
@@ -93,7 +93,6 @@ func (w *Worker) remix(ctx context.Context, t queue.Task, v video.Video, dir str
 			}
 			first = &pipeline.NewFile{File: video.File{Name: was.File(), Kind: video.TrackFileKind}, Path: file}
 		}
-		out := filepath.Join(dir, "remixed.mp4")
 		err := writeTo(out, path, sound, func(out *os.File, film, sound mp4.Input) error {
 			sum, err := mp4.ReplaceSound(cancellableFile{ctx, out}, film, sound)
 			if err != nil {
@@ -107,6 +106,7 @@ func (w *Worker) remix(ctx context.Context, t queue.Task, v video.Video, dir str
 		if f, err = w.Tasks.StageFilm(ctx, v, f, out); err != nil {
 			return err
 		}
+		_ = os.Remove(path) // the folder has space for a few files only
 		films = append(films, f)
 	}
 	return w.Tasks.PublishFilms(ctx, t, v, films, first, w.Sound.Announce)

@@ -153,7 +153,9 @@ func (s *server) watchEarly(master string) earlyFiles {
 		}
 		for _, name := range names {
 			r := s.hop(beside(master, name))
-			if r.status != http.StatusOK || !strings.HasSuffix(r.header.Get("Cache-Control"), ", max-age=60") {
+			// A sound track that is finished is a file already.
+			cached := strings.HasSuffix(r.header.Get("Cache-Control"), ", max-age=60") || strings.HasPrefix(name, "audio-")
+			if r.status != http.StatusOK || !cached {
 				s.t.Errorf("%s answers %d, cached as %q", name, r.status, r.header.Get("Cache-Control"))
 			}
 			all[name] = r.body

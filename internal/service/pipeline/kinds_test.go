@@ -63,17 +63,17 @@ func TestKindsKeepTheirMeaning(t *testing.T) {
 		}
 	}
 	may := kindsThat(Kind.maySkip)
-	if want := []queue.Kind{queue.Audio, queue.Thumbnails, queue.Poster, queue.Captions, queue.Pictures, queue.AV1, queue.AV1Join, queue.HEVC, queue.HEVCJoin, queue.Sound, queue.Remix, queue.Measure, queue.Replace}; !slices.Equal(may, want) {
+	if want := []queue.Kind{queue.Audio, queue.Thumbnails, queue.Poster, queue.Captions, queue.Pictures, queue.AV1, queue.AV1Join, queue.HEVC, queue.HEVCJoin, queue.Sound, queue.Remix, queue.Texts, queue.Measure, queue.Replace}; !slices.Equal(may, want) {
 		t.Errorf("the video goes on without %v; want %v", may, want)
 	}
 	if got := surviving(); !slices.Equal(got, []queue.Kind{queue.Purge}) {
 		t.Errorf("%v survive a cancelled pass; want the purge alone", got)
 	}
-	if got := DelayNoPurge(true); !slices.Equal(got, []queue.Kind{queue.Measure, queue.Replace, queue.Purge}) {
-		t.Errorf("the purge of a deleted video does not wait for %v; want measure, replace and purge", got)
+	if got := DelayNoPurge(true); !slices.Equal(got, []queue.Kind{queue.Texts, queue.Measure, queue.Replace, queue.Purge}) {
+		t.Errorf("the purge of a deleted video does not wait for %v; want texts, measure, replace and purge", got)
 	}
-	if got := DelayNoPurge(false); !slices.Equal(got, []queue.Kind{queue.AV1, queue.AV1Join, queue.HEVC, queue.HEVCJoin, queue.Measure, queue.Replace, queue.Purge}) {
-		t.Errorf("a purge after a pass does not wait for %v; want other codecs, measure, replace and purge", got)
+	if got := DelayNoPurge(false); !slices.Equal(got, []queue.Kind{queue.AV1, queue.AV1Join, queue.HEVC, queue.HEVCJoin, queue.Texts, queue.Measure, queue.Replace, queue.Purge}) {
+		t.Errorf("a purge after a pass does not wait for %v; want other codecs, texts, measure, replace and purge", got)
 	}
 	if got := PerRendition(); got != string(queue.Assemble) {
 		t.Errorf("%s has a step for each rendition", got)

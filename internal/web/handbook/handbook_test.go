@@ -151,6 +151,7 @@ var withoutSample = map[string]string{
 	"addWatermark TypeScript": "not in the client yet", "listWatermarks TypeScript": "not in the client yet", "deleteWatermark TypeScript": "not in the client yet",
 	"fetchWebhookEvents TypeScript": "spool webhooks listen does it", "getMessage TypeScript": "spool webhooks listen does it",
 	"getAudience TypeScript": "not in the client yet", "getVideoAudience TypeScript": "not in the client yet",
+	"transcribeVideo TypeScript": "not in the client yet", "translateCaptions TypeScript": "not in the client yet",
 	"reportPlay Go": "players send it", "reportPlay TypeScript": "players send it",
 	"reportCMCD Go": "players send it", "reportCMCD TypeScript": "players send it",
 	"reportDelivery Go": "spool webhooks listen does it", "reportDelivery TypeScript": "spool webhooks listen does it",
