@@ -29,7 +29,7 @@ func TestSoundFiles(t *testing.T) {
 		t.Errorf("the video is %+v of %f s; want the cover of 300 × 240 for 20 s", large, w.DurationSeconds)
 	}
 	for _, url := range append(large.ThumbnailImageURLs, w.PosterURL) {
-		if picture := s.fetch(url); !strings.HasPrefix(string(picture), "\xff\xd8") {
+		if picture := s.get(url).body; !strings.HasPrefix(string(picture), "\xff\xd8") {
 			t.Errorf("%s is no JPEG", url)
 		}
 	}

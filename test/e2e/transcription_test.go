@@ -66,7 +66,7 @@ func TestTranscription(t *testing.T) {
 	if len(v.Captions) != 2 || v.Captions[0].Source != "speech" || v.Captions[1].Source != "translated" || v.Captions[1].Language != "de" {
 		t.Fatalf("the captions are %+v", v.Captions)
 	}
-	text := string(s.fetch(v.Captions[0].URL))
+	text := string(s.get(v.Captions[0].URL).body)
 	for _, want := range []string{"00:00:00.000 --> 00:00:01.000\ntone 440\n", "00:00:02.000 --> 00:00:03.000\ntone 440\n", "00:00:04.000 --> 00:00:05.000\ntone 880\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("what was heard has no %q:\n%s", want, text)

@@ -123,6 +123,7 @@ async function route() {
 async function identify() {
   try {
     setMe(await request("GET", "key"));
+    leaving = false;
     return true;
   } catch (error) {
     if (error.status !== 401) view.replaceChildren(problemBox(error, button("Try again", route)));
@@ -226,20 +227,24 @@ function signOut(reason) {
   showKeyForm(reason);
 }
 
+let leaving = false; // the user signs out, so requests that are under way may be refused
+
 forget.addEventListener("click", async () => {
   if (home?.dock.busy && !await confirmAction("Leave now?", "Files are still being uploaded. They stop; come back and choose them again to go on.", "Leave")) return;
   const { session } = whoAmI() ?? {};
+  leaving = true;
   try {
     if (session) await request("DELETE", `session/${session.id}`);
   } catch (error) {
     if (error.status === 401) return; // it had ended
+    leaving = false;
     return showOutdated(error);
   }
   forgetEverywhere();
   signOut();
 });
 openUpload.addEventListener("click", () => home.form.open());
-whenUnauthorized((error) => signOut(error.code === "missing_api_key" ? undefined : error)); // no one is signed in yet
+whenUnauthorized((error) => signOut(leaving || error.code === "missing_api_key" ? undefined : error)); // no one is signed in yet
 whenForgotten(() => signOut());
 whenArrived(() => route());
 addEventListener("hashchange", () => {
