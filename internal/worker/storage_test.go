@@ -113,7 +113,7 @@ func TestMissingAudioDoesNotMakeASilentVideo(t *testing.T) {
 	b, g := newGate(t)
 	v := b.parts(noise(t))
 	g.refuse(func(r *http.Request) (int, string) {
-		if strings.Contains(r.URL.Path, "/audio-0-") {
+		if strings.Contains(r.URL.Path, "/audio-0-") || strings.HasSuffix(r.URL.Path, "/audio.m4a") { // its pieces, its file
 			return http.StatusNotFound, "NoSuchKey"
 		}
 		return 0, ""
