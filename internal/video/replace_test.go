@@ -12,7 +12,9 @@ func TestEveryFieldStaysOrComesWithTheFile(t *testing.T) {
 	t.Parallel()
 	stay := []string{"ID", "Tenant", "KeyID", "Title", "IsPublic", "Metadata", "Tags", "Moving", "AllowedOrigins", "AllowNoOrigin", "CreatedAt", "DeletedAt", "ExpiresAt", "ExpiryTold", "Replaces", "Awaited", "Popular"}
 	own := []string{"ObjectsIn", "BeforeIn", "BeforeUntil", "Resolutions", "Files", "SizeBytes"} // made of both
-	var v, c Video
+	own = append(own, "Speech")                                                                  // asked for before, made again of the file
+	v := Video{Speech: &Speech{Transcription: &MadeText{Language: "de", Status: Ready}}}
+	var c Video
 	of := reflect.ValueOf(&c).Elem()
 	for i := range of.NumField() {
 		fill(of.Field(i))
@@ -29,6 +31,9 @@ func TestEveryFieldStaysOrComesWithTheFile(t *testing.T) {
 		case !slices.Contains(stay, name) && !reflect.DeepEqual(got, after):
 			t.Errorf("%s does not come with the file: say in WithFileOf what becomes of it", name)
 		}
+	}
+	if again := now.Speech.Transcription; again.Language != "de" || again.Status != Processing {
+		t.Errorf("the transcription is %+v: it is of the file before", again)
 	}
 	if now.Folder() != c.Folder() || now.BeforeIn != v.Folder() || now.Resolutions[0].VideoID != "v" {
 		t.Errorf("the video is %+v", now)
