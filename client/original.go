@@ -17,9 +17,9 @@ import (
 type Original struct {
 	URL       string    `json:"url"` // works without a key until ExpiresAt
 	ExpiresAt time.Time `json:"expiresAt"`
-	Filename  string    `json:"filename"` // as the uploader chose it: do not use it as a path
-	SizeBytes int64     `json:"sizeBytes"`
-	SHA256    string    `json:"sha256"` // hexadecimal; "" if it is not known
+	Filename  string    `json:"filename"`  // as the uploader chose it: do not use it as a path
+	SizeBytes int64     `json:"sizeBytes"` // 0 in a Download: as many as there are
+	SHA256    string    `json:"sha256"`    // hexadecimal; "" if it is not known
 }
 
 // ErrOriginalChanged means that a download is not the file that the server described.
@@ -31,13 +31,13 @@ func (c *Client) Original(ctx context.Context, id string, life time.Duration) (O
 	return send[Original](ctx, c, call{method: http.MethodPost, path: path("video", id, "original")}, in)
 }
 
-// Download writes the file of an Original to w. It continues where the connection broke off, and checks size and hash.
+// Download writes the file of an Original to w, or another file of a video whose URL it has. It continues where the connection broke off, and checks size and hash.
 func (c *Client) Download(ctx context.Context, o Original, w io.Writer) error {
 	d := &download{Original: o, to: w, sum: sha256.New()}
 	follows := *c.http
 	follows.CheckRedirect = nil // it may lead to a bucket; the key is not sent
 	r := retries{retryFor: c.retryFor}
-	for d.has < o.SizeBytes {
+	for d.SizeBytes == 0 || d.has < d.SizeBytes {
 		before := d.has
 		err := d.continueWith(ctx, &follows)
 		if err == nil {
@@ -53,7 +53,7 @@ func (c *Client) Download(ctx context.Context, o Original, w io.Writer) error {
 			return err
 		}
 	}
-	if d.has != o.SizeBytes || o.SHA256 != "" && hex.EncodeToString(d.sum.Sum(nil)) != o.SHA256 {
+	if o.SizeBytes > 0 && d.has != o.SizeBytes || o.SHA256 != "" && hex.EncodeToString(d.sum.Sum(nil)) != o.SHA256 {
 		return ErrOriginalChanged
 	}
 	return nil
@@ -98,6 +98,13 @@ func (d *download) continueWith(ctx context.Context, by *http.Client) error {
 	}
 	if res.StatusCode != want {
 		return fmt.Errorf("%s cannot continue a download", req.URL.Host)
+	}
+	if d.SizeBytes == 0 && res.ContentLength < 0 { // it is sent until it ends
+		_, err = io.Copy(d, res.Body)
+		return err
+	}
+	if d.SizeBytes == 0 {
+		d.SizeBytes = res.ContentLength
 	}
 	_, err = io.Copy(d, io.LimitReader(res.Body, d.SizeBytes-d.has))
 	if err == nil && d.has < d.SizeBytes {

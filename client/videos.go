@@ -166,8 +166,8 @@ func pages[T any](query url.Values, read func(url.Values) (all []T, next string,
 // Changes are what [Client.Update] changes. What is nil stays as it is.
 type Changes struct {
 	Title    *string  `json:"title,omitempty"`
-	Metadata Metadata `json:"customMetadata,omitempty"` // replaces all of it
-	Public   *bool    `json:"isPublic,omitempty"`       // its files move; all earlier URLs are dead then
+	Metadata Metadata `json:"customMetadata,omitzero"` // replaces all of it
+	Public   *bool    `json:"isPublic,omitempty"`      // its files move; all earlier URLs are dead then
 
 	Tags *[]string `json:"tags,omitempty"` // replaces all of them
 

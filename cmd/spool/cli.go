@@ -17,13 +17,17 @@ import (
 type cli struct {
 	Serve       serveCommand         `cmd:"" help:"Run the service."`
 	Upload      clientcmd.Upload     `cmd:"" help:"Upload files, and resume uploads that were stopped."`
+	Import      clientcmd.Import     `cmd:"" help:"Make a video of each line of a list."`
 	List        clientcmd.List       `cmd:"" name:"ls" help:"List videos."`
 	Search      clientcmd.Search     `cmd:"" help:"Find videos by what is said in them."`
 	Get         clientcmd.Get        `cmd:"" help:"Show a video and its URLs."`
 	Set         clientcmd.Set        `cmd:"" help:"Change videos: title, metadata, tags, expiry."`
+	Edit        clientcmd.Edit       `cmd:"" help:"Change a video in an editor."`
+	Open        clientcmd.Open       `cmd:"" help:"Open the page of a video in a browser."`
+	Download    clientcmd.Download   `cmd:"" help:"Download a file that was made of a video."`
 	Watch       clientcmd.Watch      `cmd:"" help:"Follow the processing of videos."`
 	Remove      clientcmd.Remove     `cmd:"" name:"rm" help:"Delete videos."`
-	Captions    clientcmd.Captions   `cmd:"" help:"Add captions to a video."`
+	Captions    clientcmd.Captions   `cmd:"" help:"Add, list and delete captions of a video."`
 	Audience    clientcmd.Audience   `cmd:"" help:"Show what was watched, of a video or of all."`
 	Audio       clientcmd.Audio      `cmd:"" help:"List, add, change and delete the sound tracks of a video."`
 	Transcribe  clientcmd.Transcribe `cmd:"" help:"Have captions made of what is said in a video."`
@@ -64,8 +68,8 @@ const description = `Spool receives video uploads and transcodes them to MP4 fil
 
 Every setting of serve is a flag, an environment variable SPOOL_… and a line in
 spool.toml. A flag overrides the environment, the environment overrides the file.
-upload, ls, search, get, set, watch, rm, captions, transcribe, translate, audio, chapters, clip, preview, share, original, replace,
-poster, audience, audit, sessions and webhooks speak to the server at SPOOL_SERVER (default: http://localhost:8080) with the key in
+upload, import, ls, search, get, set, edit, open, download, watch, rm, captions, transcribe, translate, audio, chapters, clip, preview,
+share, original, replace, poster, audience, audit, sessions and webhooks speak to the server at SPOOL_SERVER (default: http://localhost:8080) with the key in
 SPOOL_API_KEY.`
 
 // newParser builds the parser of the command line. Flags that are not on it come from s.

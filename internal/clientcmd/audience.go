@@ -35,7 +35,7 @@ func (c *Audience) Run(ctx context.Context, env *Environment) error {
 	if c.Last <= 0 {
 		return &UsageError{Text: "--last must be positive"}
 	}
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}

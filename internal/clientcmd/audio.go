@@ -48,7 +48,7 @@ func (AudioList) Help() string {
 
 // Run lists sound tracks.
 func (c *AudioList) Run(ctx context.Context, env *Environment) error {
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}
@@ -153,7 +153,7 @@ func (c *AudioSet) Run(ctx context.Context, env *Environment) error {
 	if c.Language == nil && c.Label == nil && c.Kind == nil && !c.Default {
 		return &UsageError{Text: "say what to change: --language, --label, --kind or --default"}
 	}
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}
@@ -184,7 +184,7 @@ func (AudioRemove) Help() string {
 
 // Run deletes a sound track.
 func (c *AudioRemove) Run(ctx context.Context, env *Environment) error {
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}

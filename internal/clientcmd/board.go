@@ -113,12 +113,15 @@ func (b *board) printLine(line string) {
 
 // uploading records how much of the file was sent. The first call of a continued upload has what the
 // server had already.
-func (r *row) uploading(sent, total int64) {
+func (r *row) uploading(sent, total int64) { r.moving("uploading", sent, total) }
+
+// moving records how much of a file was sent, or has arrived.
+func (r *row) moving(phase string, sent, total int64) {
 	r.board.mu.Lock()
 	defer r.board.mu.Unlock()
-	begins := r.phase != "uploading"
+	begins := r.phase != phase
 	if begins {
-		r.phase, r.began, r.from = "uploading", time.Now(), sent
+		r.phase, r.began, r.from = phase, time.Now(), sent
 		if !r.resumed {
 			r.from = 0
 		}
@@ -153,7 +156,7 @@ func (r *row) start(sent, total int64) {
 	case r.resumed && sent > 0:
 		r.board.printLine(fmt.Sprintf("%s: resuming at %s of %s", r.name, percent(fraction(sent, total)), formatBytes(total)))
 	default:
-		r.board.printLine(fmt.Sprintf("%s: uploading %s", r.name, formatBytes(total)))
+		r.board.printLine(fmt.Sprintf("%s: %s %s", r.name, r.phase, formatBytes(total)))
 	}
 }
 
@@ -244,7 +247,7 @@ func (b *board) draw() {
 // line shows one file in at most so many columns.
 func (r *row) line(columns int) string {
 	facts := fmt.Sprintf(" %4s", percent(r.part))
-	if r.phase == "uploading" {
+	if r.phase == "uploading" || r.phase == "downloading" {
 		facts += r.speed()
 	}
 	if r.phase == "waiting" && r.ahead != nil && *r.ahead > 0 {

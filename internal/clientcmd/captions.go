@@ -13,6 +13,25 @@ import (
 
 // Captions is spool captions.
 type Captions struct {
+	Add    CaptionsAdd    `cmd:"" default:"withargs" help:"Add captions to a video; may be left out."`
+	List   CaptionsList   `cmd:"" name:"ls" help:"List the captions of a video."`
+	Remove CaptionsRemove `cmd:"" name:"rm" help:"Delete captions."`
+}
+
+// Help is shown by --help.
+func (Captions) Help() string {
+	return `A video has at most one text in each language. Those in the uploaded file are taken by themselves.
+
+Examples:
+
+    spool captions 0198c5b6-7d5e-7c3a film.en.vtt
+    spool captions ls 0198c5b6-7d5e-7c3a
+    spool captions rm 0198c5b6-7d5e-7c3a en
+`
+}
+
+// CaptionsAdd is spool captions add.
+type CaptionsAdd struct {
 	Connection
 	ID       string `arg:"" help:"The video."`
 	File     string `arg:"" help:"The captions, as WebVTT or SubRip."`
@@ -22,18 +41,18 @@ type Captions struct {
 }
 
 // Help is shown by --help.
-func (Captions) Help() string {
+func (CaptionsAdd) Help() string {
 	return `Adds captions to a video, or replaces those in the same language.
 
 Examples:
 
-    spool captions 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e film.en.vtt
-    spool captions 0198c5b6-7d5e-7c3a-9b1e-1f2a3b4c5d6e words.srt --language=pt-BR --label=Brasil
+    spool captions add 0198c5b6-7d5e-7c3a film.en.vtt
+    spool captions add 0198c5b6-7d5e-7c3a words.srt --language=pt-BR --label=Brasil
 `
 }
 
 // Run adds captions.
-func (c *Captions) Run(ctx context.Context, env *Environment) error {
+func (c *CaptionsAdd) Run(ctx context.Context, env *Environment) error {
 	if err := checkCaptions(c.File); err != nil {
 		return err
 	}
@@ -43,7 +62,7 @@ func (c *Captions) Run(ctx context.Context, env *Environment) error {
 			return err
 		}
 	}
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}
@@ -55,6 +74,76 @@ func (c *Captions) Run(ctx context.Context, env *Environment) error {
 	}
 	_, err = fmt.Fprintf(env.Stdout, "%s  captions %s\n", forTerminal(c.ID), forTerminal(c.Language))
 	return err
+}
+
+// CaptionsList is spool captions ls.
+type CaptionsList struct {
+	Connection
+	ID string `arg:"" help:"The video."`
+}
+
+// Help is shown by --help.
+func (CaptionsList) Help() string {
+	return "Example:\n\n    spool captions ls 0198c5b6-7d5e-7c3a\n"
+}
+
+// Run lists captions.
+func (c *CaptionsList) Run(ctx context.Context, env *Environment) error {
+	api, err := c.clientFor(ctx, env, short, &c.ID)
+	if err != nil {
+		return c.fail(env, err)
+	}
+	v, err := api.Video(ctx, c.ID, originalLife)
+	if err != nil {
+		return c.fail(env, err)
+	}
+	rows := [][]string{{"LANGUAGE", "KIND", "SOURCE", "LABEL", "URL"}}
+	for _, t := range v.Captions {
+		if c.JSON {
+			if err := printJSON(env.Stdout, t); err != nil {
+				return err
+			}
+		}
+		rows = append(rows, []string{forTerminal(t.Language), forTerminal(t.Kind), forTerminal(t.Source), forTerminal(t.Label), forTerminal(t.URL)})
+	}
+	if c.JSON {
+		return nil
+	}
+	return printTable(env.Stdout, rows)
+}
+
+// CaptionsRemove is spool captions rm.
+type CaptionsRemove struct {
+	Connection
+	ID        string   `arg:"" help:"The video."`
+	Languages []string `arg:"" name:"language" help:"The languages, such as en."`
+}
+
+// Help is shown by --help.
+func (CaptionsRemove) Help() string {
+	return "Example:\n\n    spool captions rm 0198c5b6-7d5e-7c3a en pt-BR\n"
+}
+
+// Run deletes captions.
+func (c *CaptionsRemove) Run(ctx context.Context, env *Environment) error {
+	api, err := c.clientFor(ctx, env, short, &c.ID)
+	if err != nil {
+		return c.fail(env, err)
+	}
+	for _, language := range withoutDuplicates(c.Languages) {
+		if err := api.DeleteCaptions(ctx, c.ID, language); err != nil {
+			return c.fail(env, err)
+		}
+		if c.JSON {
+			err = printJSON(env.Stdout, map[string]string{"id": c.ID, "deleted": language})
+		} else {
+			_, err = fmt.Fprintf(env.Stdout, "%s  captions %s deleted\n", forTerminal(c.ID), forTerminal(language))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // setCaptions sends a file of captions.

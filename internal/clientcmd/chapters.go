@@ -36,7 +36,7 @@ func (c *Chapters) Run(ctx context.Context, env *Environment) error {
 	if c.Remove && c.File != "" {
 		return &UsageError{Text: "name a file or --rm, not both"}
 	}
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}

@@ -216,14 +216,17 @@ func TestAnImportIsAskedForWithEveryOption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &uploads{client: c, metadata: client.Metadata{"album": "42"}, Upload: &Upload{
-		Resolutions: []string{"480p"}, Codecs: []string{"h264", "av1"}, Public: true, Title: "Holiday", Wait: true,
+	u := &uploads{client: c, Upload: &Upload{
+		Resolutions: []string{"480p"}, Codecs: []string{"h264", "av1"}, Public: true, Title: "Holiday", Metadata: []string{"album=42"}, Wait: true,
 	}}
+	if u.wanted, err = u.newVideo(); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := u.fetch(t.Context(), "https://example.com/a.mp4", (&board{out: io.Discard}).add("a.mp4")); err != nil {
 		t.Fatal(err)
 	}
 	want := client.NewVideo{
-		Resolutions: u.Resolutions, Codecs: u.Codecs, Public: true, Title: "Holiday", Metadata: u.metadata, SourceURL: "https://example.com/a.mp4",
+		Resolutions: u.Resolutions, Codecs: u.Codecs, Public: true, Title: "Holiday", Metadata: client.Metadata{"album": "42"}, SourceURL: "https://example.com/a.mp4",
 	}
 	if !reflect.DeepEqual(asked, want) {
 		t.Errorf("asked for %+v; want %+v", asked, want)

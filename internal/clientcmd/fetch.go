@@ -16,7 +16,7 @@ func isURL(file string) bool {
 // fetch has the server fetch a file from an address.
 func (u *uploads) fetch(ctx context.Context, address string, r *row) (client.Video, error) {
 	r.fetched = true
-	v := u.newVideo()
+	v := u.wanted
 	v.SourceURL = address
 	created, err := u.client.Create(ctx, v)
 	if err != nil {

@@ -2,14 +2,8 @@ package clientcmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
-	"unicode"
 )
 
 // Original is spool original.
@@ -38,7 +32,7 @@ const originalLife = 24 * time.Hour
 func (c *Original) Run(ctx context.Context, env *Environment) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}
@@ -46,57 +40,15 @@ func (c *Original) Run(ctx context.Context, env *Environment) error {
 	if err != nil {
 		return c.fail(env, err)
 	}
-	if c.Output == "-" {
-		if err := api.Download(ctx, o, env.Stdout); err != nil {
-			return c.fail(env, err)
-		}
-		return nil
-	}
-	name := c.Output
-	if name == "" {
-		name = localName(o.Filename)
-		if _, err := os.Lstat(name); !errors.Is(err, os.ErrNotExist) {
-			return &UsageError{Text: fmt.Sprintf("%s is there already: name another file with -o", forTerminal(name))}
-		}
-	}
-	if err := storeWhole(name, func(w io.Writer) error { return api.Download(ctx, o, w) }); err != nil {
+	stored, err := store(ctx, env, api, o, c.Output, o.Filename)
+	switch {
+	case err != nil:
 		return c.fail(env, err)
+	case stored.name == "":
+		return nil
+	case c.JSON:
+		return printJSON(env.Stdout, map[string]any{"id": c.ID, "file": stored.name, "sizeBytes": o.SizeBytes, "sha256": o.SHA256})
 	}
-	if c.JSON {
-		return printJSON(env.Stdout, map[string]any{"id": c.ID, "file": name, "sizeBytes": o.SizeBytes, "sha256": o.SHA256})
-	}
-	_, err = fmt.Fprintf(env.Stdout, "%s  %s  %s\n", forTerminal(c.ID), formatBytes(o.SizeBytes), forTerminal(name))
+	_, err = fmt.Fprintf(env.Stdout, "%s  %s  %s\n", forTerminal(c.ID), formatBytes(o.SizeBytes), forTerminal(stored.name))
 	return err
-}
-
-// storeWhole stores what write writes as a file. Until all of it is there, it has another name.
-func storeWhole(name string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".spool-*.part")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // it is gone if it was renamed
-	err = write(f)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
-}
-
-// localName returns the name under which a file is stored here. The uploader chose the name freely, so it loses what
-// could be a path, hide the file or control a terminal.
-func localName(filename string) string {
-	name := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\:*?"<>|`, r) || !unicode.IsPrint(r) {
-			return '_'
-		}
-		return r
-	}, filename)
-	if name = strings.Trim(name, ". "); name == "" {
-		return "original"
-	}
-	return name
 }

@@ -44,7 +44,7 @@ func (c *Clip) Run(ctx context.Context, env *Environment) error {
 	if err := checkLife(c.Life); err != nil {
 		return err
 	}
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}
@@ -99,7 +99,7 @@ func (p *Preview) Run(ctx context.Context, env *Environment) error {
 	if err := checkLife(p.Life); err != nil {
 		return err
 	}
-	api, err := p.client(env, short)
+	api, err := p.clientFor(ctx, env, short, &p.ID)
 	if err != nil {
 		return p.fail(env, err)
 	}

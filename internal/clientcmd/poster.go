@@ -50,7 +50,7 @@ func (c *Poster) Run(ctx context.Context, env *Environment) error {
 }
 
 func (c *Poster) set(ctx context.Context, env *Environment) error {
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	switch {
 	case err != nil:
 		return err

@@ -35,7 +35,7 @@ Examples:
 func (c *Replace) Run(ctx context.Context, env *Environment) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	api, err := c.client(env, long)
+	api, err := c.clientFor(ctx, env, long, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}

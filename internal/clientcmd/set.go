@@ -102,19 +102,19 @@ func (c *Set) Run(ctx context.Context, env *Environment) error {
 	if err != nil {
 		return err
 	}
-	ids := withoutDuplicates(c.IDs)
 	plain := changes.Title != nil || changes.Metadata != nil || changes.ExpiresAt != nil || changes.Public != nil ||
 		changes.AllowedOrigins != nil || changes.AllowNoOrigin != nil
 	switch {
-	case len(ids) > 1 && c.Title != nil:
+	case len(c.IDs) > 1 && c.Title != nil:
 		return &UsageError{Text: "--title is for a single video"}
 	case !plain && c.Tag.none():
 		return &UsageError{Text: "nothing is to be changed: see spool set --help"}
 	}
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, each(c.IDs)...)
 	if err != nil {
 		return c.fail(env, err)
 	}
+	ids := withoutDuplicates(c.IDs)
 	var count tally
 	for _, id := range ids {
 		v, err := c.change(ctx, api, id, plain, changes)

@@ -50,7 +50,7 @@ func (c *ShareCreate) Run(ctx context.Context, env *Environment) error {
 	if c.Life < 0 {
 		return &UsageError{Text: "--expires must not be negative"}
 	}
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}
@@ -82,7 +82,7 @@ func (ShareList) Help() string {
 
 // Run lists links.
 func (c *ShareList) Run(ctx context.Context, env *Environment) error {
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}
@@ -129,7 +129,7 @@ Example:
 
 // Run deletes a link.
 func (c *ShareRemove) Run(ctx context.Context, env *Environment) error {
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}

@@ -34,7 +34,7 @@ Example:
 
 // Run asks for a transcription.
 func (c *Transcribe) Run(ctx context.Context, env *Environment) error {
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}
@@ -71,7 +71,7 @@ Example:
 
 // Run asks for translations.
 func (c *Translate) Run(ctx context.Context, env *Environment) error {
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}

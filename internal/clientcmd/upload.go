@@ -34,6 +34,8 @@ type Upload struct {
 	Watermark     string        `placeholder:"ID[,…]" help:"A watermark, such as ID,position=top-left,width=0.1; none: not the usual one of your tenant."`
 	AllowedOrigin []string      `sep:"none" placeholder:"SITE" help:"A site on which the videos may be played, such as example.com or *.example.org; can be repeated. none: only in the server's own pages. Default: everywhere."`
 	AllowNoOrigin bool          `help:"With --allowed-origin: apps, native players and downloads, whose requests name no site, may play the videos, too."`
+	Transcribe    string        `placeholder:"WHAT" help:"Have captions made of what is said: the language, such as en, or auto; none makes none. Default: what the server is set to."`
+	Translate     []string      `placeholder:"TAG" help:"Languages into which these captions are translated, such as de,fr."`
 	Captions      []string      `sep:"none" placeholder:"FILE" help:"Captions to add, such as film.en.vtt; can be repeated."`
 	Wait          bool          `short:"w" help:"Wait until the videos are ready."`
 	Parallel      int           `default:"3" placeholder:"N" help:"How many files are sent at a time. Default: 3."`
@@ -61,6 +63,7 @@ Examples:
     spool upload film.mov --title=Holiday --metadata=album=42 --captions=film.en.vtt
     spool upload https://example.com/film.mp4 --wait
     spool upload film.mov --trim=1:30-4:15
+    spool upload film.mov --transcribe=en --translate=de,fr
     spool upload film.mov --json
 
 Exit codes: 0 all files were uploaded, 1 none was, 2 the command line is wrong,
@@ -71,15 +74,11 @@ Exit codes: 0 all files were uploaded, 1 none was, 2 the command line is wrong,
 // uploads is a run of the command.
 type uploads struct {
 	*Upload
-	env      *Environment
-	client   *client.Client
-	board    *board
-	dir      string // of memories; "" where nothing can be kept
-	metadata client.Metadata
-	trim     *client.Trim
-
-	expiresAt *time.Time              // nil: never
-	mark      *client.WatermarkChoice // nil: the server decides
+	env    *Environment
+	client *client.Client
+	board  *board
+	dir    string          // of memories; "" where nothing can be kept
+	wanted client.NewVideo // what is asked for, of whichever file
 
 	mu     sync.Mutex // orders what is printed
 	tally  tally
@@ -104,7 +103,7 @@ func (c *Upload) Run(ctx context.Context, env *Environment) error {
 		return c.fail(env, err)
 	}
 	if len(c.Resolutions) == 0 && c.Profile == "" {
-		c.Resolutions = key.DefaultResolutions
+		u.wanted.Resolutions = key.DefaultResolutions
 	}
 	if u.client, err = c.client(env, long); err != nil {
 		return c.fail(env, err)
@@ -145,19 +144,8 @@ func (c *Upload) prepare(env *Environment) (*uploads, error) {
 	}
 	u := &uploads{Upload: c, env: env}
 	var err error
-	if u.metadata, err = parseMetadata(c.Metadata); err != nil {
+	if u.wanted, err = c.newVideo(); err != nil {
 		return nil, err
-	}
-	if u.expiresAt, err = parseExpiry(c.ExpiresAt); err != nil {
-		return nil, err
-	}
-	if u.trim, err = parseTrim(c.Trim); err != nil {
-		return nil, err
-	}
-	if c.Watermark != "" {
-		if u.mark, err = ParseWatermark(c.Watermark); err != nil {
-			return nil, err
-		}
 	}
 	for _, file := range c.Captions {
 		if _, err := languageOf(file); err != nil {
@@ -251,14 +239,14 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 	if !info.Mode().IsRegular() {
 		return client.Video{}, errors.New("is not a regular file")
 	}
-	v := u.newVideo()
-	v.Filename = info.Name()
+	v := u.wanted
+	v.Filename = cmp.Or(v.Filename, info.Name())
 	m, err := u.remember(file, info, v, r)
 	if err != nil {
 		return client.Video{}, err
 	}
 	defer m.release()
-	v.IdempotencyKey = m.Key
+	v.IdempotencyKey = cmp.Or(v.IdempotencyKey, m.Key)
 	got, err := u.client.Upload(ctx, v, f, info.Size(), &client.UploadOptions{
 		Progress: r.uploading,
 		Created:  func(c client.Created) { r.resumed = c.Replayed },
@@ -277,18 +265,44 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 }
 
 // newVideo is what is asked for, of whichever file.
-func (u *uploads) newVideo() client.NewVideo {
+func (c *Upload) newVideo() (client.NewVideo, error) {
 	v := client.NewVideo{
-		Resolutions: u.Resolutions, Public: u.Public, Title: u.Title, Metadata: u.metadata, Codecs: u.Codecs, HDR: u.HDR, Profile: u.Profile, AcceptAudio: u.AcceptAudio,
-		Tags: u.Tag, MaxDurationSeconds: u.MaxDuration.Seconds(), Trim: u.trim, Watermark: u.mark,
+		Resolutions: c.Resolutions, Public: c.Public, Title: c.Title, Codecs: c.Codecs, HDR: c.HDR, Profile: c.Profile,
+		AcceptAudio: c.AcceptAudio, Tags: c.Tag, MaxDurationSeconds: c.MaxDuration.Seconds(),
 	}
-	if list := sites(u.AllowedOrigin); list != nil {
-		v.AllowedOrigins, v.AllowNoOrigin = *list, u.AllowNoOrigin
+	v.Transcribe, v.Translate = transcription(c.Transcribe), withoutSpaces(c.Translate)
+	if list := sites(c.AllowedOrigin); list != nil {
+		v.AllowedOrigins, v.AllowNoOrigin = *list, c.AllowNoOrigin
 	}
-	if u.expiresAt != nil {
-		v.ExpiresAt = *u.expiresAt
+	var err error
+	if v.Metadata, err = parseMetadata(c.Metadata); err != nil {
+		return v, err
 	}
-	return v
+	if v.Trim, err = parseTrim(c.Trim); err != nil {
+		return v, err
+	}
+	at, err := parseExpiry(c.ExpiresAt)
+	if err != nil {
+		return v, err
+	}
+	if at != nil {
+		v.ExpiresAt = *at
+	}
+	if c.Watermark != "" {
+		v.Watermark, err = ParseWatermark(c.Watermark)
+	}
+	return v, err
+}
+
+// transcription returns what --transcribe means; nil: it was not given.
+func transcription(flag string) any {
+	switch flag {
+	case "":
+		return nil
+	case "auto", "none":
+		return flag == "auto"
+	}
+	return flag
 }
 
 // remember notes that the upload begins. Where that is not possible it cannot be resumed, but done.
@@ -370,10 +384,7 @@ func (u *uploads) printOutcome(ctx context.Context, file string, r *row, v clien
 }
 
 func (u *uploads) printFailure(ctx context.Context, file string, r *row, v client.Video, err error) {
-	text, code := u.explain(err), client.Code(err)
-	if e, ok := errors.AsType[*client.FailedError](err); ok {
-		code = e.Code
-	}
+	text, code := u.explain(err), codeOf(err)
 	switch {
 	case ctx.Err() != nil && r.fetched && v.ID != "":
 		code, text = "interrupted", fmt.Sprintf("stopped waiting; the server goes on (spool watch %s follows it)", forTerminal(v.ID))
@@ -394,6 +405,14 @@ func (u *uploads) printFailure(ctx context.Context, file string, r *row, v clien
 		_ = printJSON(u.env.Stdout, failure{file, v.ID, status, fault{code, text}}) // standard error has it, too
 	}
 	r.printLine("%s", text)
+}
+
+// codeOf returns the code with which a request or a video failed.
+func codeOf(err error) string {
+	if e, ok := errors.AsType[*client.FailedError](err); ok {
+		return e.Code
+	}
+	return client.Code(err)
 }
 
 // address returns the best URL to watch a video.

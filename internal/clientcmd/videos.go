@@ -27,7 +27,7 @@ type List struct {
 // Help is shown by --help.
 func (List) Help() string {
 	return `Lists the videos of the key's tenant, the newest first unless --sort or --order says otherwise.
-SIZE counts all files of a video.
+SIZE counts all files of a video. On a terminal IDs are short: every command takes the beginning of an ID.
 
 Examples:
 
@@ -69,7 +69,7 @@ func (c *List) Run(ctx context.Context, env *Environment) error {
 				return err
 			}
 		} else {
-			rows = append(rows, []string{forTerminal(v.ID), statusText(v), v.CreatedAt.Local().Format("2006-01-02 15:04"), seconds(v.DurationSeconds), formatBytes(v.SizeBytes), yesNo(v.Public), forTerminal(title(v))})
+			rows = append(rows, []string{forTerminal(env.shown(v.ID)), statusText(v), v.CreatedAt.Local().Format("2006-01-02 15:04"), seconds(v.DurationSeconds), formatBytes(v.SizeBytes), yesNo(v.Public), forTerminal(title(v))})
 		}
 		if n++; n == c.Limit {
 			break
@@ -137,7 +137,7 @@ func (c *Get) Run(ctx context.Context, env *Environment) error {
 	if err := checkLife(c.Life); err != nil {
 		return err
 	}
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}
@@ -230,7 +230,7 @@ func (c *Watch) Run(ctx context.Context, env *Environment) error {
 	if err != nil {
 		return c.fail(env, err)
 	}
-	if first, err := c.client(env, short); err != nil {
+	if first, err := c.clientFor(ctx, env, short, each(c.IDs)...); err != nil {
 		return c.fail(env, err)
 	} else if _, err := first.State(ctx, c.IDs[0]); err != nil && client.Code(err) != client.CodeVideoNotFound {
 		return c.fail(env, err)
@@ -293,11 +293,11 @@ Exit codes: 0 all are deleted, 1 none is, 2 no ID is one, 3 some are.
 
 // Run deletes videos.
 func (c *Remove) Run(ctx context.Context, env *Environment) error {
-	ids := withoutDuplicates(c.IDs)
-	api, err := c.client(env, short)
+	api, err := c.clientFor(ctx, env, short, each(c.IDs)...)
 	if err != nil {
 		return c.fail(env, err)
 	}
+	ids := withoutDuplicates(c.IDs)
 	if env.Interactive && !c.Yes {
 		question := fmt.Sprintf("Delete %d videos for ever?", len(ids))
 		if len(ids) == 1 {

@@ -282,6 +282,94 @@ func TestTheCommandLineOnATerminal(t *testing.T) {
 	}
 }
 
+// TestTheCommandLineImports a list, is killed meanwhile, and goes on without making a video twice.
+func TestTheCommandLineImports(t *testing.T) {
+	t.Parallel()
+	s := shared(t)
+	way := newCutter(t, s)
+	dir := films(t, "one.mp4", "two.mp4", "bad.mp4")
+	if err := os.WriteFile(filepath.Join(dir, "big.mp4"), bulky(t, 24*mib), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list := "path,title,resolutions,tags,isPublic,metadata.course\n" +
+		"one.mp4,\"Lesson, first\",144p,import;lesson,true,42\nbad.mp4,,144p,import,,\nbig.mp4,,144p,import,,\ntwo.mp4,,144p,import,,\n"
+	if err := os.WriteFile(filepath.Join(dir, "list.csv"), []byte(list), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	way.hold.Store(8 * mib)
+	killed := s.remote(dir, "import", "list.csv", "--server="+way.address, "--parallel=1")
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.until("a part of the large file to arrive", readyTimeout, func() bool { return way.held.Load() == 1 })
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait() // it was killed
+	way.hold.Store(0)
+	_, said := outcome(t, s.remote(dir, "import", "list.csv", "--server="+way.address), 3)
+	for _, want := range []string{"1 of 4 lines are done already", "resuming at", "line 3: ", "3 of 4 lines are videos now; list.report.jsonl"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it does not say %q in %q", want, said)
+		}
+	}
+	all := jsonLines(t, first(outcome(t, s.remote(dir, "ls", "--json", "--tag=import", "--tag=lesson"), 0)))
+	if len(all) != 1 {
+		t.Errorf("the tags of the first line have %+v", all)
+	}
+	for _, v := range all {
+		if v.Title != "Lesson, first" || v.CustomMetadata["course"] != "42" {
+			t.Errorf("the first line became %+v", v)
+		}
+	}
+	all = jsonLines(t, first(outcome(t, s.remote(dir, "ls", "--json", "--tag=import"), 0)))
+	titles := map[string]int{}
+	for id, v := range all {
+		titles[v.Title]++
+		s.deleteVideo(id)
+	}
+	if titles["bad"] != 2 || titles["big"] != 1 || titles["two"] != 1 || len(all) != 5 { // what failed is tried as another video
+		t.Errorf("the videos are %v", titles)
+	}
+}
+
+// TestTheCommandLineDownloads what was made, and what belongs to it.
+func TestTheCommandLineDownloads(t *testing.T) {
+	t.Parallel()
+	s := shared(t)
+	dir := films(t, "one.mp4")
+	if err := os.WriteFile(filepath.Join(dir, "one.en.vtt"), []byte("WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := outcome(t, s.remote(dir, "upload", "one.mp4", "--resolutions=144p", "--captions=one.en.vtt", "--title=A/B", "--wait", "--json"), 0)
+	id := jsonLines(t, out)["one.mp4"].ID
+	short := id[:23] // others may be made in the same second
+	outcome(t, s.remote(dir, "download", short), 0)
+	if text, err := os.ReadFile(filepath.Join(dir, "A_B.mp4")); err != nil || !bytes.Equal(text[4:8], []byte("ftyp")) {
+		t.Errorf("the file has %d bytes (%v)", len(text), err)
+	}
+	if _, said := outcome(t, s.remote(dir, "download", short), 2); !strings.Contains(said, "is there already") {
+		t.Errorf("a second time it says %q", said)
+	}
+	if out, _ := outcome(t, s.remote(dir, "download", short, "--captions=en", "-o", "-"), 0); !strings.Contains(out, "Hello") {
+		t.Errorf("the captions are %q", out)
+	}
+	if _, said := outcome(t, s.remote(dir, "download", short, "--resolution=480p"), 1); !strings.Contains(said, "there are 144p") {
+		t.Errorf("of a resolution that it lacks it says %q", said)
+	}
+	if out, _ := outcome(t, s.remote(dir, "open", short, "--print"), 0); !strings.Contains(out, "/embed/") && !strings.Contains(out, "/watch/") {
+		t.Errorf("its page is %q", out)
+	}
+	if out, _ := outcome(t, s.remote(dir, "captions", "ls", short), 0); !strings.Contains(out, "en ") || !strings.Contains(out, "uploaded") {
+		t.Errorf("its captions are %q", out)
+	}
+	outcome(t, s.remote(dir, "captions", "rm", short, "en"), 0)
+	if out, _ := outcome(t, s.remote(dir, "captions", "ls", short, "--json"), 0); out != "" {
+		t.Errorf("its captions are %q", out)
+	}
+	s.deleteVideo(id)
+}
+
 func first(a, _ string) string { return a }
 
 // TestTheDoctorIsHappyBesideAServer on both kinds of back end.
