@@ -14,8 +14,8 @@ import (
 	"github.com/spool-video/spool/client"
 )
 
-// report is a file with an object for each line that was tried. Its first line names the import, so that keys of requests are not
-// those of another import of the same list.
+// report is a file with an object for each line that was tried. Its first line names the import, so that another import of the same list
+// has other keys of requests.
 type report struct {
 	run   string
 	done  map[string]bool // hashes of lines
