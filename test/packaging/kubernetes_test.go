@@ -16,9 +16,10 @@ import (
 // secretSettings are what a worker must not have.
 var secretSettings = []string{"SPOOL_API_KEY", "SPOOL_API_KEY_FILE"}
 
-func TestEveryPodIsConfined(t *testing.T) {
-	t.Parallel()
-	m := load(t)
+func TestEveryPodIsConfined(t *testing.T) { installed(t, checkPods) }
+
+func checkPods(t *testing.T, m manifests) {
+	t.Helper()
 	if len(m.deployments) < 2 {
 		t.Fatalf("only %d deployments", len(m.deployments))
 	}
@@ -71,9 +72,10 @@ func checkContainer(t *testing.T, name string, c core.Container) {
 func isTrue(b *bool) bool { return b != nil && *b }
 
 // Each role gets what it needs, and a worker nothing with which somebody could call the API.
-func TestSecretsAreSplit(t *testing.T) {
-	t.Parallel()
-	m := load(t)
+func TestSecretsAreSplit(t *testing.T) { installed(t, checkSecrets) }
+
+func checkSecrets(t *testing.T, m manifests) {
+	t.Helper()
 	api, worker := m.settings(t, "spool-api"), m.settings(t, "spool-worker")
 	for _, name := range secretSettings {
 		if _, has := worker[name]; has {
@@ -122,9 +124,10 @@ func (m manifests) settings(t *testing.T, deployment string) map[string]string {
 	return all
 }
 
-func TestSelectorsFindTheirPods(t *testing.T) {
-	t.Parallel()
-	m := load(t)
+func TestSelectorsFindTheirPods(t *testing.T) { installed(t, checkSelectors) }
+
+func checkSelectors(t *testing.T, m manifests) {
+	t.Helper()
 	for name, d := range m.deployments {
 		if !selects(t, d.Spec.Selector, d) {
 			t.Errorf("deployment %s does not select its own pods", name)
@@ -142,17 +145,23 @@ func TestSelectorsFindTheirPods(t *testing.T) {
 }
 
 // Nothing may talk to anything that no policy names, and nobody may reach the nodes or their metadata.
-func TestNetworkIsClosed(t *testing.T) {
-	t.Parallel()
-	m := load(t)
-	deny := m.policies["deny-all"]
-	if deny == nil || len(deny.Spec.PodSelector.MatchLabels)+len(deny.Spec.PodSelector.MatchExpressions) > 0 ||
+func TestNetworkIsClosed(t *testing.T) { installed(t, checkNetwork) }
+
+func checkNetwork(t *testing.T, m manifests) {
+	t.Helper()
+	var deny *network.NetworkPolicy
+	for name, p := range m.policies {
+		if strings.HasSuffix(name, "deny-all") {
+			deny = p
+		}
+	}
+	if deny == nil || len(m.selected(t, &deny.Spec.PodSelector)) != len(m.deployments) ||
 		len(deny.Spec.PolicyTypes) != 2 || len(deny.Spec.Ingress)+len(deny.Spec.Egress) > 0 {
-		t.Errorf("the policy deny-all is %+v", deny)
+		t.Fatalf("the policy deny-all is %+v", deny)
 	}
 	ports := map[string][]string{}
 	for name, p := range m.policies {
-		if name == "deny-all" {
+		if p == deny {
 			continue
 		}
 		pods := m.selected(t, &p.Spec.PodSelector)

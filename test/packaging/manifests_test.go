@@ -26,6 +26,7 @@ type manifests struct {
 	deployments map[string]*apps.Deployment
 	budgets     map[string]*policy.PodDisruptionBudget
 	policies    map[string]*network.NetworkPolicy
+	ingresses   map[string]*network.Ingress
 }
 
 // kustomization is what we use of that format, which kubectl reads before it knows the cluster.
@@ -37,13 +38,25 @@ type kustomization struct {
 	Images     []struct{ Name, NewName, NewTag string } `json:"images"`
 }
 
+// installed runs a test with the objects of each way to install: the folder, and the chart.
+func installed(t *testing.T, test func(*testing.T, manifests)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("kubectl", func(t *testing.T) { test(t, load(t)) })
+	t.Run("helm", func(t *testing.T) { test(t, render(t)) })
+}
+
+func newManifests() manifests {
+	return manifests{
+		map[string]*core.Namespace{}, map[string]*core.ConfigMap{}, map[string]*core.Secret{}, map[string]*core.Service{},
+		map[string]*apps.Deployment{}, map[string]*policy.PodDisruptionBudget{}, map[string]*network.NetworkPolicy{}, map[string]*network.Ingress{},
+	}
+}
+
 // load decodes every document of the folder. A field that the API does not have is an error.
 func load(t *testing.T) manifests {
 	t.Helper()
-	m := manifests{
-		map[string]*core.Namespace{}, map[string]*core.ConfigMap{}, map[string]*core.Secret{}, map[string]*core.Service{},
-		map[string]*apps.Deployment{}, map[string]*policy.PodDisruptionBudget{}, map[string]*network.NetworkPolicy{},
-	}
+	m := newManifests()
 	for _, file := range resources(t) {
 		text, err := os.ReadFile(filepath.Join(manifestFolder, file))
 		if err != nil {
@@ -100,6 +113,8 @@ func (m manifests) add(t *testing.T, file string, document []byte) {
 		put(t, file, document, m.budgets, func(o *policy.PodDisruptionBudget) string { return o.Name })
 	case "networking.k8s.io/v1 NetworkPolicy":
 		put(t, file, document, m.policies, func(o *network.NetworkPolicy) string { return o.Name })
+	case "networking.k8s.io/v1 Ingress":
+		put(t, file, document, m.ingresses, func(o *network.Ingress) string { return o.Name })
 	default:
 		t.Errorf("%s has an object of an unknown kind: %s %s", file, head.APIVersion, head.Kind)
 	}
