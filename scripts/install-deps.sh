@@ -7,6 +7,8 @@
 #                          S3 server, an OpenID provider, systemd's check of
 #                          units, and nginx
 #   install-deps.sh clients  what the tests of clients need beside the tests: Firefox
+#   install-deps.sh speech  what the test of a speech engine needs: PocketSphinx
+#                          with its model, and a voice
 #   install-deps.sh cluster  what a fleet on this machine needs: PostgreSQL, an
 #                          S3 server, nginx and curl
 #   install-deps.sh container  what the test of the containers needs: podman,
@@ -42,9 +44,10 @@ test | clients)
 	;;
 cluster) packages="$packages$(missing curl curl)$(missing nginx nginx-light)$(postgres_server)" ;;
 container) packages="$packages$(missing curl curl)$(missing podman podman)$(missing buildah buildah)$(missing runc runc)$(missing mmdebstrap mmdebstrap)" ;;
+speech) packages="$packages$(missing flite flite)$(python3 -c 'import pocketsphinx' 2>/dev/null || printf 'python3-pocketsphinx pocketsphinx-en-us ')" ;;
 arm64) packages=$(missing qemu-aarch64-static qemu-user-static) ;;
 *)
-	echo "usage: $0 run|test|clients|cluster|container|arm64" >&2
+	echo "usage: $0 run|test|clients|speech|cluster|container|arm64" >&2
 	exit 2
 	;;
 esac

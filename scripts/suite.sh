@@ -11,6 +11,7 @@
 #   clients    our TypeScript client, Uppy, tus-js-client, what client generators make, DASH players and
 #              Firefox against the real server; needs Node and npm, and downloads
 #   pictures   makes the pictures of the README, in docs/images
+#   speech     a real program that writes down what is said, as docs/transcription.md sets it up
 #   packaging  the files in packaging against the types of Kubernetes, Docker Compose and Prometheus; traces
 #              with the OpenTelemetry collector
 #   container  builds the images and runs the services of the compose file with podman (root); the first
@@ -29,6 +30,7 @@ tests() { limit=$1 && shift && "$go" test -count=1 -timeout "$limit" "$@"; }
 
 long() {
 	deps test
+	deps speech
 	scripts/install-s3.sh minio
 	export SPOOL_TEST_LONG=1
 	tests 3h -p 1 -parallel 4 ./...
@@ -84,6 +86,10 @@ clients)
 pictures)
 	deps test
 	SPOOL_README_PICTURES=$here/docs/images tests 20m -run PicturesOfTheREADME ./test/e2e
+	;;
+speech)
+	deps speech
+	SPOOL_TEST_LONG=1 tests 20m -v -run SpeechEngine ./internal/engine/speech
 	;;
 packaging) packaging ;;
 container)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spool-video/spool/internal/engine/sandbox"
 	"github.com/spool-video/spool/internal/engine/speech"
+	"github.com/spool-video/spool/test/need"
 )
 
 // tones builds the transcriber of the tests.
@@ -85,6 +86,76 @@ func TestPrograms(t *testing.T) {
 				t.Errorf("the text is %+v, %v; want %v %q", text, err, tt.want, tt.says)
 			}
 		})
+	}
+}
+
+// An interpreter may ask for more than ffmpeg does. Python has each file that it opens closed on exec, by a call of its own.
+func TestAScriptInPython(t *testing.T) {
+	t.Parallel()
+	const python = "/usr/bin/python3" // elsewhere it may be a script that starts the right one
+	if _, err := os.Stat(python); err != nil {
+		t.Skip("there is no Python here")
+	}
+	script := filepath.Join(t.TempDir(), "write.py")
+	text := "import sys\nopen(sys.argv[2], 'w').write('WEBVTT\\nLanguage: de\\n\\n00:01.000 --> 00:02.000\\n' + open(sys.argv[1]).read())\n"
+	audio := filepath.Join(t.TempDir(), "audio.wav")
+	for path, text := range map[string]string{script: text, audio: "the sound"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := open(t, speech.Config{Transcriber: python + " " + script + " {audio} {output}", Paths: []string{filepath.Dir(script)}})
+	got, err := p.Transcribe(t.Context(), audio, t.TempDir(), "")
+	if err != nil || got.Language != "de" || len(got.Cues) != 1 || got.Cues[0].Plain() != "the sound" {
+		t.Errorf("the text is %+v, %v", got, err)
+	}
+}
+
+// TestASpeechEngine hears what a voice says, with the script of docs/transcription.md.
+func TestASpeechEngine(t *testing.T) {
+	need.TimeFor(t, "a speech engine and its model; TestPrograms has one that hears tones")
+	need.Programs(t, "flite", "ffmpeg", "python3")
+	dir := t.TempDir()
+	page, err := os.ReadFile("../../../docs/transcription.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "**PocketSphinx**")
+	_, rest, _ = strings.Cut(rest, "```python\n")
+	script, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("the page has no script for PocketSphinx")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "sphinx.py"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said, audio := filepath.Join(dir, "said.wav"), filepath.Join(dir, "audio.wav")
+	const words = "Hello everybody. Welcome to the annual report. This year the company has sold more houses than ever before."
+	for _, command := range [][]string{
+		{"flite", "-voice", "kal16", "-t", words, "-o", said},
+		{"ffmpeg", "-v", "error", "-i", said, "-af", "apad=pad_dur=2", "-ar", "16000", "-ac", "1", audio},
+	} {
+		if out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", command[0], err, out)
+		}
+	}
+	p := open(t, speech.Config{
+		Transcriber: "/usr/bin/python3 " + filepath.Join(dir, "sphinx.py") + " {audio} {output}",
+		Paths:       []string{dir, "/usr/share/pocketsphinx"}, Memory: 4 << 30, Timeout: 10 * time.Minute,
+	})
+	text, err := p.Transcribe(t.Context(), audio, t.TempDir(), "en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var heard strings.Builder
+	for _, c := range text.Cues {
+		heard.WriteString(c.Plain() + " ")
+	}
+	t.Logf("it hears %q", heard.String())
+	for _, want := range []string{"hello everybody", "annual report", "company"} {
+		if !strings.Contains(heard.String(), want) {
+			t.Errorf("it did not hear %q", want)
+		}
 	}
 }
 

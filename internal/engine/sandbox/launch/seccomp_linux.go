@@ -52,8 +52,14 @@ func conditions(self uint32) []condition {
 	}
 }
 
-// ioctls are how C libraries ask whether a file is a terminal.
-var ioctls = condition{unix.SYS_IOCTL, argument(1), true, []uint32{unix.TCGETS, unix.TCGETS2, unix.TIOCGWINSZ}}
+// ioctls are how C libraries ask whether a file is a terminal, and how Python has a file closed when a program starts another.
+var ioctls = condition{unix.SYS_IOCTL, argument(1), true, []uint32{unix.TCGETS, unix.TCGETS2, unix.TIOCGWINSZ, closeOnExec, keepOnExec}}
+
+// Requests about a file descriptor that the package unix does not name; see asm-generic/ioctls.h.
+const (
+	closeOnExec = 0x5451 // FIOCLEX
+	keepOnExec  = 0x5450 // FIONCLEX
+)
 
 // ioctlsWithDevices are for a program that may use a device, whose driver has a language of its own. Landlock
 // keeps it from other devices, so what is left is what can be done with plain files and terminals: input for the

@@ -99,6 +99,7 @@ func TestFilterLooksAtArguments(t *testing.T) {
 		{"setting a limit from a high address", unix.SYS_PRLIMIT64, [6]uint64{0, unix.RLIMIT_STACK, 1 << 32}, no},
 		{"naming a thread", unix.SYS_PRCTL, [6]uint64{unix.PR_SET_NAME}, allow},
 		{"outliving the server", unix.SYS_PRCTL, [6]uint64{unix.PR_SET_PDEATHSIG}, no},
+		{"closing a file on exec", unix.SYS_IOCTL, [6]uint64{3, 0x5451}, allow},
 		{"asking whether this is a terminal", unix.SYS_IOCTL, [6]uint64{1, unix.TCGETS}, allow},
 		{"typing into the server's terminal", unix.SYS_IOCTL, [6]uint64{1, unix.TIOCSTI}, no},
 		{"typing with the upper half set", unix.SYS_IOCTL, [6]uint64{1, 1<<32 | unix.TIOCSTI}, no},
