@@ -12,6 +12,7 @@ import (
 	"github.com/spool-video/spool/internal/service/audience"
 	"github.com/spool-video/spool/internal/service/audit"
 	"github.com/spool-video/spool/internal/service/auth"
+	"github.com/spool-video/spool/internal/service/brand"
 	"github.com/spool-video/spool/internal/service/captions"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/cdn"
@@ -54,6 +55,7 @@ type services struct {
 	chapters    *chapters.Service
 	pictures    *pictures.Service // nil in a worker
 	watermarks  *watermarks.Service
+	brands      *brand.Service
 	catalog     *catalog.Catalog
 	shares      *share.Service
 	tokens      *auth.Tokens
@@ -102,6 +104,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 		return err
 	}
 	p.watermarks = watermarks.New(p.store, now)
+	p.brands = brand.New(p.store, now)
 	if err := p.buildPurges(c, log, m); err != nil {
 		return err
 	}

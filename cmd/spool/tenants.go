@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/spool-video/spool/internal/clientcmd"
+	"github.com/spool-video/spool/internal/service/brand"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/watermarks"
 	"github.com/spool-video/spool/internal/settings"
@@ -22,12 +23,15 @@ type tenantStore interface {
 	List(ctx context.Context) ([]tenants.Tenant, error)
 	SetLimits(ctx context.Context, name video.Tenant, change func(*video.Limits)) (tenants.Tenant, error)
 	SetUsual(ctx context.Context, name video.Tenant, choice *video.WatermarkChoice) error
+	SetBrand(ctx context.Context, name video.Tenant, change brand.Change) (brand.Brand, error)
+	BrandOf(ctx context.Context, name video.Tenant) (brand.Brand, error)
 }
 
 // tenantRooms are all services of the tenant commands.
 type tenantRooms struct {
 	*tenants.Service
-	marks *watermarks.Service
+	marks  *watermarks.Service
+	brands *brand.Service
 }
 
 // SetUsual sets the watermark of the new videos of a tenant that choose none.
@@ -37,8 +41,9 @@ func (r tenantRooms) SetUsual(ctx context.Context, name video.Tenant, choice *vi
 
 type tenantsCommand struct {
 	Location
-	List listTenants `cmd:"" help:"List the tenants, what they use and what they may use."`
-	Set  setTenant   `cmd:"" help:"Set the limits of a tenant, effective at once."`
+	List  listTenants `cmd:"" help:"List the tenants, what they use and what they may use."`
+	Set   setTenant   `cmd:"" help:"Set the limits of a tenant, effective at once."`
+	Brand brandTenant `cmd:"" help:"Set how a tenant looks to the people who watch its videos."`
 }
 
 func (tenantsCommand) Help() string {
@@ -47,6 +52,7 @@ A request that would exceed a limit of its tenant gets 403 quota_exceeded.
 
     spool tenants list
     spool tenants set acme --max-videos=1000 --max-bytes=500GiB
+    spool tenants brand acme --name=Acme --logo=logo.svg --color=#0a7d4f
 `
 }
 
@@ -179,7 +185,7 @@ func openTenants(ctx context.Context, l Location) (tenantStore, io.Closer, error
 	if err != nil {
 		return nil, nil, err
 	}
-	return tenantRooms{tenants.New(db, now.Now), watermarks.New(db, now.Now)}, db, nil
+	return tenantRooms{tenants.New(db, now.Now), watermarks.New(db, now.Now), brand.New(db, now.Now)}, db, nil
 }
 
 // tenantView is a tenant as JSON, with the fields of GET /api/usage.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/backend/store"
+	"github.com/spool-video/spool/internal/service/brand"
 	"github.com/spool-video/spool/internal/service/tenants"
 	"github.com/spool-video/spool/internal/service/watermarks"
 )
@@ -18,7 +19,7 @@ func runsTenants(t *testing.T, db *store.Store, line string) (out string, code i
 	t.Helper()
 	p, stdout, stderr := newProcess(nil, nil)
 	p.openTenants = func(context.Context, Location) (tenantStore, io.Closer, error) {
-		return tenantRooms{tenants.New(db, p.now), watermarks.New(db, p.now)}, io.NopCloser(nil), nil
+		return tenantRooms{tenants.New(db, p.now), watermarks.New(db, p.now), brand.New(db, p.now)}, io.NopCloser(nil), nil
 	}
 	code = p.run(t.Context(), strings.Fields(line))
 	return stdout.String() + stderr.String(), code

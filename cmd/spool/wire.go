@@ -264,7 +264,7 @@ func newHandler(edge *api.API, p *parts, c *Config, limits *limit.Limits) (http.
 	if err := console.Register(mux, console.Config{Origins: origins}); err != nil {
 		return nil, err
 	}
-	if err := pages.Register(mux, p.catalog, p.shares, pages.Config{Origins: origins, Base: edge.Base, Client: edge.Client, Counted: c.Audience == "on", SignIn: p.people, Secure: edge.Secure, TrustedProxies: settings.Prefixes(c.TrustedProxies), Unlimited: c.RateLimit.PerSecond == 0}); err != nil {
+	if err := pages.Register(mux, p.catalog, p.shares, pages.Config{Brands: p.brands, Origins: origins, Base: edge.Base, Client: edge.Client, Counted: c.Audience == "on", SignIn: p.people, Secure: edge.Secure, TrustedProxies: settings.Prefixes(c.TrustedProxies), Unlimited: c.RateLimit.PerSecond == 0}); err != nil {
 		return nil, err
 	}
 	return edge.InFrontOf(problem.Mux(mux)), nil

@@ -159,7 +159,7 @@ func againstEngineOrder(from, imported string) bool {
 
 // serviceOrder lists the packages of service: each may import only those before it, so that there is
 // no circle and every actor can be read without those that come later.
-var serviceOrder = []string{"objects", "failpoint", "words", "auth", "audit", "signin", "tenants", "watermarks", "chapters", "pipeline", "system", "cdn", "visibility", "replace", "captions", "speech", "uploads", "imports", "sound", "playback", "pictures", "catalog", "audience", "share", "webhook", "janitor", "backup", "servicetest"}
+var serviceOrder = []string{"objects", "failpoint", "words", "auth", "audit", "signin", "tenants", "brand", "watermarks", "chapters", "pipeline", "system", "cdn", "visibility", "replace", "captions", "speech", "uploads", "imports", "sound", "playback", "pictures", "catalog", "audience", "share", "webhook", "janitor", "backup", "servicetest"}
 
 // againstOrder reports whether an import between two packages of service breaks serviceOrder.
 func againstOrder(importer, imported string) bool {

@@ -48,6 +48,7 @@ const (
 	ActionSessionEnd         Action = "session.end"
 	ActionTenantLimits       Action = "tenant.set_limits"
 	ActionTenantWatermark    Action = "tenant.set_watermark"
+	ActionTenantBrand        Action = "tenant.set_brand"
 )
 
 // Actions lists all of them, in the order of their groups.
@@ -60,6 +61,7 @@ var Actions = []Action{
 	ActionWebhookCreate, ActionWebhookUpdate, ActionWebhookDelete, ActionWebhookRotate, ActionWebhookTest, ActionWebhookReplay,
 	ActionSessionCreate, ActionSessionTenant, ActionSessionEnd,
 	ActionKeyCreate, ActionKeyRevoke, ActionSigningKeyRotate, ActionSigningKeyRevoke, ActionTenantLimits, ActionTenantWatermark,
+	ActionTenantBrand,
 }
 
 // DoerKind says what kind of somebody changed something.

@@ -13,7 +13,7 @@ import (
 // backedUp are the tables that a backup includes, each after the tables that it refers to. A table is in
 // this list or in notBackedUp: a test compares them with the schema, so that a new one is not forgotten.
 var backedUp = []string{
-	"api_key", "signing_key", "tenant", "watermark", "video", "chapter_list", "resolution", "step", "video_cost", "execution", "metadata_index", "idempotency_key",
+	"api_key", "signing_key", "tenant", "brand", "brand_picture", "watermark", "video", "chapter_list", "resolution", "step", "video_cost", "execution", "metadata_index", "idempotency_key",
 	"webhook", "webhook_secret", "webhook_event", "webhook_delivery", "video_import", "track_import", "upload_hash", "share", "cdn_purge", "audit_entry", "audience_video", "audience_tenant",
 }
 

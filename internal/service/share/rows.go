@@ -11,9 +11,11 @@ import (
 
 const columns = `id, video_id, secret, label, password, download, created_at, expires_at`
 
+const selectShare = `SELECT ` + columns + `, (SELECT tenant FROM video WHERE video.id = share.video_id) FROM share `
+
 func scan(row *sql.Rows) (s Share, err error) {
 	var created, expires sql.NullInt64
-	err = row.Scan(&s.ID, &s.Video, &s.Secret, &s.Label, &s.password, &s.Download, &created, &expires)
+	err = row.Scan(&s.ID, &s.Video, &s.Secret, &s.Label, &s.password, &s.Download, &created, &expires, &s.Tenant)
 	s.CreatedAt, s.ExpiresAt = store.FromMillis(created), store.FromMillis(expires)
 	return s, err
 }
@@ -38,11 +40,11 @@ func deleteRow(ctx context.Context, tx *store.Tx, id video.ID, share ID) (int64,
 }
 
 func sharesOf(ctx context.Context, q store.Queries, id video.ID) ([]Share, error) {
-	return store.Collect(ctx, q, "list shares", scan, `SELECT `+columns+` FROM share WHERE video_id = $1 ORDER BY created_at DESC, id DESC`, id)
+	return store.Collect(ctx, q, "list shares", scan, selectShare+`WHERE video_id = $1 ORDER BY created_at DESC, id DESC`, id)
 }
 
 func findRow(ctx context.Context, q store.Queries, secret string) (Share, error) {
-	all, err := store.Collect(ctx, q, "find share", scan, `SELECT `+columns+` FROM share WHERE secret = $1`, secret)
+	all, err := store.Collect(ctx, q, "find share", scan, selectShare+`WHERE secret = $1`, secret)
 	if err == nil && len(all) == 0 {
 		err = notFound()
 	}

@@ -36,8 +36,9 @@ type ID string
 type Share struct {
 	ID        ID
 	Video     video.ID
-	Secret    string // what the address of the page ends with
-	Label     string // for the publisher, who may have several
+	Tenant    video.Tenant // whose video it is; set when it is read
+	Secret    string       // what the address of the page ends with
+	Label     string       // for the publisher, who may have several
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero: never
 	Download  bool      // the page offers the file
@@ -89,7 +90,7 @@ func (s *Service) Create(ctx context.Context, by auth.Actor, id video.ID, d Draf
 		return Share{}, err
 	}
 	out := Share{
-		ID: ID(made.String()), Video: id, Secret: strings.ToLower(rand.Text()), // 130 random bits
+		ID: ID(made.String()), Video: id, Tenant: by.Tenant, Secret: strings.ToLower(rand.Text()), // 130 random bits
 		Label: d.Label, CreatedAt: now.UTC().Truncate(time.Millisecond), ExpiresAt: d.ExpiresAt.UTC().Truncate(time.Millisecond), Download: d.Download,
 	}
 	if d.Password != "" {

@@ -153,13 +153,17 @@ func (p *pages) answerOEmbed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, r, describe(info, base, most), "public, max-age=60")
+	by, err := p.lookOf(r.Context(), info.Video.Tenant, base+"/")
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, r, describe(info, base, by, most), "public, max-age=60")
 }
 
-func describe(info catalog.PlaybackInfo, base string, most size) oembedAnswer {
+func describe(info catalog.PlaybackInfo, base string, by look, most size) oembedAnswer {
 	c, s := cardOf(info, base), sizeOf(info).within(cmp.Or(most.width, maxShown), cmp.Or(most.height, maxShown))
 	a := oembedAnswer{
-		Version: "1.0", Type: "video", ProviderName: "Spool", ProviderURL: base + "/", Title: info.Video.Title,
+		Version: "1.0", Type: "video", ProviderName: by.Name, ProviderURL: by.URL, Title: info.Video.Title,
 		HTML:  renderFrameCode(fixedFrame, frameCode{c.Embed, info.Video.Title, s.width, s.height}),
 		Width: s.width, Height: s.height, Duration: int(info.Video.Duration.Seconds()), CacheAge: 3600,
 	}

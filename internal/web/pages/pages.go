@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/spool-video/spool/internal/limit"
+	"github.com/spool-video/spool/internal/service/brand"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/share"
 	"github.com/spool-video/spool/internal/service/signin"
@@ -40,6 +41,8 @@ type Config struct {
 	Base func(*http.Request) (string, error)
 	// Client returns the network of the client that made a request.
 	Client func(*http.Request) netip.Prefix
+	// Brands are how tenants look.
+	Brands *brand.Service
 	// SignIn signs people in to the console.
 	SignIn *signin.Service
 	// Secure reports whether cookies in the response to a request are for https alone.
@@ -96,6 +99,7 @@ func Register(mux *http.ServeMux, c *catalog.Catalog, shares *share.Service, con
 	mux.HandleFunc("GET "+signin.Callback, p.limited(p.signedIn))
 	mux.HandleFunc("GET /signin/link/{secret}", p.limited(p.useLink))
 	mux.HandleFunc("GET /oembed", p.oembed)
+	mux.HandleFunc("GET "+brandPath+"{file}", p.limited(p.brandFile))
 	return nil
 }
 

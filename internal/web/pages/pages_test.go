@@ -15,6 +15,7 @@ import (
 	"github.com/spool-video/spool/internal/backend/store"
 	"github.com/spool-video/spool/internal/limit"
 	"github.com/spool-video/spool/internal/service/auth/sign"
+	"github.com/spool-video/spool/internal/service/brand"
 	"github.com/spool-video/spool/internal/service/catalog"
 	"github.com/spool-video/spool/internal/service/playback"
 	"github.com/spool-video/spool/internal/service/servicetest"
@@ -61,9 +62,9 @@ func serve(t *testing.T, v video.Video) site {
 	t.Helper()
 	s := site{servicetest.New(t), http.NewServeMux()}
 	s.Must(Register(s.ServeMux, s.Catalog, s.Shares, Config{
-		Origins: []string{base, "https://bucket.example.com"},
-		Base:    func(*http.Request) (string, error) { return base, nil },
-		Client:  func(*http.Request) netip.Prefix { return netip.MustParsePrefix("192.0.2.1/32") },
+		Origins: []string{base, "https://bucket.example.com"}, Brands: brand.New(s.Store, s.Now),
+		Base:   func(*http.Request) (string, error) { return base, nil },
+		Client: func(*http.Request) netip.Prefix { return netip.MustParsePrefix("192.0.2.1/32") },
 	}))
 	v.Tenant = s.By.Tenant
 	for i := range v.Resolutions {

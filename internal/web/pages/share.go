@@ -30,7 +30,7 @@ func (p *pages) sharePage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !p.unlocked(r, sh) {
-		return p.askPassword(w, r, http.StatusOK, "")
+		return p.askPassword(w, r, sh.Tenant, http.StatusOK, "")
 	}
 	base, err := p.Base(r)
 	if err != nil {
@@ -87,14 +87,19 @@ func (p *pages) unlocked(r *http.Request, sh share.Share) bool {
 }
 
 // askPassword answers with a form, or tells a script that the page has to be loaded again.
-func (p *pages) askPassword(w http.ResponseWriter, r *http.Request, status int, wrong string) error {
+func (p *pages) askPassword(w http.ResponseWriter, r *http.Request, tenant video.Tenant, status int, wrong string) error {
 	if r.URL.Query().Has("state") {
 		return &video.Error{Kind: video.Forbidden, Code: "password_required", Msg: "This link has a password."}
 	}
+	by, err := p.lookOf(r.Context(), tenant, "../")
+	if err != nil {
+		return err
+	}
 	data := struct {
 		pageURLs
+		Brand look
 		Wrong string
-	}{p.urls("../"), wrong}
+	}{p.urls("../"), by, wrong}
 	return p.write(w, r, status, pageKind{template: "password.html", ancestors: noSite, cache: "private, no-store", form: true}, data)
 }
 
@@ -118,7 +123,7 @@ func (p *pages) unlock(w http.ResponseWriter, r *http.Request) error {
 	if sh.HasPassword() {
 		cookie, err := p.shares.Unlock(r.Context(), sh, p.Client(r), r.PostForm.Get("password"))
 		if err != nil {
-			return p.refusePassword(w, r, err)
+			return p.refusePassword(w, r, sh.Tenant, err)
 		}
 		setShareCookie(w, base, sh, cookie)
 	}
@@ -128,7 +133,7 @@ func (p *pages) unlock(w http.ResponseWriter, r *http.Request) error {
 }
 
 // refusePassword shows the form again.
-func (p *pages) refusePassword(w http.ResponseWriter, r *http.Request, err error) error {
+func (p *pages) refusePassword(w http.ResponseWriter, r *http.Request, tenant video.Tenant, err error) error {
 	e, ok := errors.AsType[*video.Error](err)
 	if !ok || e.Kind != video.Forbidden && e.Kind != video.RateLimited {
 		return err
@@ -137,7 +142,7 @@ func (p *pages) refusePassword(w http.ResponseWriter, r *http.Request, err error
 	for name, values := range pr.Headers() {
 		w.Header()[name] = values
 	}
-	return p.askPassword(w, r, pr.Status, e.Msg)
+	return p.askPassword(w, r, tenant, pr.Status, e.Msg)
 }
 
 // fromOwnPage refuses a form that another site sends in the name of a visitor.

@@ -199,7 +199,7 @@ func formatDuration(d time.Duration) string {
 // playerOptions are what the query of a page's URL asks of the player.
 type playerOptions struct {
 	Autoplay, Muted, Loop bool
-	NoControls            bool
+	NoControls, NoLogo    bool
 	Color                 string // of the accent, such as #ff8a3d; "": the usual one
 	Start                 string // seconds; "": where the viewer left off
 	Captions              string // a language; "": none
@@ -216,6 +216,7 @@ func parseOptions(q url.Values) playerOptions {
 		o.Start = strconv.FormatFloat(start, 'f', -1, 64)
 	}
 	o.NoControls = q.Get("controls") == "0" || q.Get("controls") == "false"
+	o.NoLogo = q.Get("logo") == "0" || q.Get("logo") == "false"
 	if c := strings.TrimPrefix(q.Get("color"), "#"); colour.MatchString(c) {
 		o.Color = "#" + c
 	}

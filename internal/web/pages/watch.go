@@ -120,8 +120,12 @@ func (p *pages) servePage(w http.ResponseWriter, r *http.Request, info catalog.P
 	if err != nil {
 		return err
 	}
+	by, err := p.lookOf(r.Context(), info.Video.Tenant, k.root)
+	if err != nil {
+		return err
+	}
 	page := pageData{
-		pageURLs: p.urls(k.root), State: s, Title: info.Video.Title, Options: parseOptions(r.URL.Query()),
+		pageURLs: p.urls(k.root), Brand: by, State: s, Title: info.Video.Title, Options: parseOptions(r.URL.Query()),
 		Card: cardOf(info, base), ID: string(info.Video.ID),
 		Plays: p.plays(k.root, info), Eager: k.ancestors == noSite, // a site may show many players
 		Renew: int(k.renew / time.Second), Share: k.share,
@@ -152,6 +156,9 @@ type pageURLs struct {
 	Icon        string
 }
 
+// Brand is Spool's, on pages of no tenant.
+func (u pageURLs) Brand() look { return look{Name: usualName, URL: u.Root} }
+
 func (p *pages) urls(root string) pageURLs {
 	return pageURLs{
 		Root: root, Player: root + p.player.Path(player.Entry), MediaChrome: root + p.player.Path("media-chrome.js"), HLS: root + p.player.Path("hls.js"),
@@ -161,6 +168,7 @@ func (p *pages) urls(root string) pageURLs {
 
 type pageData struct {
 	pageURLs
+	Brand   look
 	State   state
 	Options playerOptions
 	Card    card
