@@ -23,9 +23,6 @@ const (
 // MaxTranslations is how many translations of a video may be asked for.
 const MaxTranslations = 20
 
-// Undetermined is the language of a text that does not say it.
-const Undetermined = "und"
-
 // Transcribe is what a client asks of a transcription. The zero value refuses one.
 type Transcribe struct {
 	Wanted   bool

@@ -211,7 +211,7 @@ type Made struct {
 func (s *Service) Publish(ctx context.Context, m Made) error {
 	spoken, ok := languageOr(m.Language, m.Wanted.Language)
 	if !ok || spoken == "" {
-		spoken = video.Undetermined
+		spoken = language.Undetermined
 	}
 	f := video.File{Kind: video.SubtitlesKind, Source: video.FromSpeech, Language: spoken, Label: language.NameOf(spoken), ContentType: "text/vtt; charset=utf-8"}
 	if m.Number >= 0 {

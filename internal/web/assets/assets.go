@@ -38,6 +38,7 @@ type file struct {
 
 // contentTypes maps extensions to media types.
 var contentTypes = map[string]string{
+	".html":  "text/html; charset=utf-8",
 	".js":    "text/javascript; charset=utf-8",
 	".css":   "text/css; charset=utf-8",
 	".svg":   "image/svg+xml",

@@ -24,17 +24,11 @@
 package console
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"net/http"
-	"path"
-	"strings"
-	"time"
 
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/internal/web/assets"
@@ -63,14 +57,7 @@ type Config struct {
 // console serves files from memory.
 type console struct {
 	policy string
-	files  map[string]file
-}
-
-type file struct {
-	contentType string
-	etag        string
-	body        []byte
-	gzipped     func() []byte
+	files  map[string]assets.Document
 }
 
 // Register adds the page to mux.
@@ -89,24 +76,13 @@ func Register(mux *http.ServeMux, config Config) error {
 	return nil
 }
 
-// contentTypes maps extensions to media types. The operating system's table differs
-// between machines.
-var contentTypes = map[string]string{
-	"html": "text/html; charset=utf-8",
-	"css":  "text/css; charset=utf-8",
-	"js":   "text/javascript; charset=utf-8",
-	"svg":  "image/svg+xml",
-
-	"woff2": "font/woff2",
-}
-
 // loadFiles returns all files by name.
-func loadFiles() (map[string]file, error) {
+func loadFiles() (map[string]assets.Document, error) {
 	page, err := fs.Sub(embedded, "page")
 	if err != nil {
 		return nil, fmt.Errorf("read the console's files: %w", err)
 	}
-	files := map[string]file{}
+	files := map[string]assets.Document{}
 	for _, from := range []fs.FS{page, assets.Design()} {
 		entries, err := fs.ReadDir(from, ".")
 		if err != nil {
@@ -144,14 +120,12 @@ func resolutionsScript() ([]byte, error) {
 	return fmt.Appendf(nil, "export const resolutions = %s;\nexport const shortSides = %s;\n", names, sizes), err
 }
 
-func newFile(name string, body []byte) (file, error) {
-	extension := strings.TrimPrefix(path.Ext(name), ".")
-	contentType, ok := contentTypes[extension]
-	if !ok {
-		return file{}, fmt.Errorf("the console's %s is of an unknown type", name)
+func newFile(name string, body []byte) (assets.Document, error) {
+	contentType := assets.TypeOf(name)
+	if contentType == "" {
+		return assets.Document{}, fmt.Errorf("the console's %s is of an unknown type", name)
 	}
-	sum := sha256.Sum256(body)
-	return file{contentType, hex.EncodeToString(sum[:12]), body, assets.Compressed(body)}, nil
+	return assets.NewDocument(contentType, body), nil
 }
 
 // policyFor returns the Content-Security-Policy of the page. The page runs only its
@@ -180,20 +154,8 @@ func (c *console) serveFile(w http.ResponseWriter, r *http.Request) {
 // serve sends a file. Browsers revalidate every file on each load: after an upgrade,
 // old scripts must not run in a new page.
 func (c *console) serve(w http.ResponseWriter, r *http.Request, name string) {
-	f, h := c.files[name], w.Header()
-	h.Set("Content-Type", f.contentType)
+	h := w.Header()
 	h.Set("Content-Security-Policy", c.policy)
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "strict-origin") // files of videos for some sites are sent to pages that say where they are
-	h.Set("Cache-Control", "no-cache")
-	h.Set("Vary", "Accept-Encoding")
-	body := f.body
-	if assets.AcceptsGzip(r.Header.Get("Accept-Encoding")) && r.Header.Get("Range") == "" {
-		h.Set("Content-Encoding", "gzip")
-		h.Set("ETag", `"`+f.etag+`-gzip"`)
-		body = f.gzipped()
-	} else {
-		h.Set("ETag", `"`+f.etag+`"`)
-	}
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
+	c.files[name].Serve(w, r, name)
 }

@@ -165,7 +165,7 @@ func TestTheConsoleIsSmall(t *testing.T) {
 			continue
 		}
 		n += w.Body.Len()
-		if name == index || strings.Contains(string(files[index].body), `"console/`+name+`"`) {
+		if name == index || strings.Contains(string(files[index].Body), `"console/`+name+`"`) {
 			first += w.Body.Len()
 		}
 	}
@@ -192,10 +192,10 @@ func TestThePageNamesItsModules(t *testing.T) {
 	}
 	needed := []string{"app.js"}
 	for i := 0; i < len(needed); i++ {
-		if !strings.Contains(string(files[index].body), `"console/`+needed[i]+`"`) {
+		if !strings.Contains(string(files[index].Body), `"console/`+needed[i]+`"`) {
 			t.Errorf("%s does not name %s", index, needed[i])
 		}
-		for _, m := range imported.FindAllSubmatch(files[needed[i]].body, -1) {
+		for _, m := range imported.FindAllSubmatch(files[needed[i]].Body, -1) {
 			if name := string(m[1]); !slices.Contains(needed, name) {
 				needed = append(needed, name)
 			}
@@ -215,7 +215,7 @@ func TestThePageIsPlainAndLoadsOnlyItsOwnFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, f := range files {
-		text := svgNamespace.ReplaceAllString(string(f.body), "")
+		text := svgNamespace.ReplaceAllString(string(f.Body), "")
 		if found := risky.FindString(text); found != "" {
 			t.Errorf("%s has %q in it", name, found)
 		}

@@ -33,7 +33,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	href := regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 	ids := map[string][]string{}
 	for name, f := range s.pages {
-		for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllSubmatch(f.body, -1) {
+		for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllSubmatch(f.Body, -1) {
 			ids[name+".html"] = append(ids[name+".html"], string(id[1]))
 		}
 	}
@@ -41,7 +41,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 		if name == searchFile {
 			continue
 		}
-		for _, found := range href.FindAllSubmatch(f.body, -1) {
+		for _, found := range href.FindAllSubmatch(f.Body, -1) {
 			target := string(found[1])
 			file, fragment, _ := strings.Cut(target, "#")
 			if file == "" {
@@ -63,7 +63,7 @@ func TestPagesLeaveNothingForEditors(t *testing.T) {
 	t.Parallel()
 	for name, f := range site(t, Served).pages {
 		for _, left := range []string{"<!-- ", "raw HTML omitted", "](", "\n| "} {
-			outside := regexp.MustCompile(`(?s)<pre>.*?</pre>|<code>.*?</code>`).ReplaceAllString(string(f.body), "")
+			outside := regexp.MustCompile(`(?s)<pre>.*?</pre>|<code>.*?</code>`).ReplaceAllString(string(f.Body), "")
 			if name != searchFile && strings.Contains(outside, left) {
 				t.Errorf("%s contains %q", name, left)
 			}
@@ -265,7 +265,7 @@ func TestWriteTo(t *testing.T) {
 func TestSearchFindsPassages(t *testing.T) {
 	t.Parallel()
 	var records []record
-	if err := json.Unmarshal(site(t, Served).pages[searchFile].body, &records); err != nil {
+	if err := json.Unmarshal(site(t, Served).pages[searchFile].Body, &records); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []struct{ page, anchor, words string }{

@@ -1,16 +1,11 @@
 package handbook
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
-	"github.com/spool-video/spool/internal/web/assets"
 	"github.com/spool-video/spool/internal/web/problem"
 )
 
@@ -42,19 +37,6 @@ func Register(mux *http.ServeMux) {
 	})
 }
 
-// file is a page, or what pages read.
-type file struct {
-	contentType string
-	etag        string
-	body        []byte
-	gzipped     func() []byte
-}
-
-func newFile(contentType string, body []byte) file {
-	sum := sha256.Sum256(body)
-	return file{contentType, hex.EncodeToString(sum[:12]), body, assets.Compressed(body)}
-}
-
 // serve sends a page.
 func (s *Site) serve(w http.ResponseWriter, r *http.Request, name string) {
 	f, ok := s.pages[name]
@@ -63,20 +45,9 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Type", f.contentType)
 	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-cache")
-	h.Set("Vary", "Accept-Encoding")
-	h.Set("ETag", `"`+f.etag+`"`)
-	body := f.body
-	if assets.AcceptsGzip(r.Header.Get("Accept-Encoding")) && r.Header.Get("Range") == "" {
-		h.Set("Content-Encoding", "gzip")
-		h.Set("ETag", `"`+f.etag+`-gzip"`)
-		body = f.gzipped()
-	}
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
+	f.Serve(w, r, name)
 }
 
 // WriteTo writes the handbook as static files into a folder, which is made.
@@ -89,7 +60,7 @@ func (s *Site) WriteTo(folder string) error {
 		if name != searchFile {
 			name += ".html"
 		}
-		if err := os.WriteFile(filepath.Join(folder, name), f.body, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), f.Body, 0o644); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func (l Links) page(name string) string {
 
 // Site is the handbook as HTML.
 type Site struct {
-	pages map[string]file // by name: pages without an extension, and the index of the search
+	pages map[string]assets.Document // by name: pages without an extension, and the index of the search
 	files *assets.Files   // scripts, styles and pictures
 }
 
@@ -80,7 +80,7 @@ func Load(links Links) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{pages: map[string]file{searchFile: newFile("application/json", index)}, files: files}
+	s := &Site{pages: map[string]assets.Document{searchFile: assets.NewDocument("application/json", index)}, files: files}
 	return s, s.render(page{Nav: withReference(nav, groups), Links: links, files: files}, texts, groups)
 }
 
@@ -186,6 +186,6 @@ func (s *Site) add(templates *template.Template, p page) error {
 	if err := templates.ExecuteTemplate(&out, kind, p); err != nil {
 		return fmt.Errorf("make the page %s of the handbook: %w", p.Name, err)
 	}
-	s.pages[p.Name] = newFile("text/html; charset=utf-8", out.Bytes())
+	s.pages[p.Name] = assets.NewDocument("text/html; charset=utf-8", out.Bytes())
 	return nil
 }
