@@ -1734,18 +1734,18 @@ export interface components {
             bitrate: number;
             /**
              * Format: double
-             * @description The quality setting of the encoder: less is better. Absent where hardware encodes.
+             * @description The quality setting of the encoder: less is better. Absent where hardware encodes, and where the picture is copied.
              */
             crf?: number;
             /** Format: int64 */
             height: number;
-            /** @description copied: its picture is the picture of the file. */
-            method: components["schemas"]["OutputMethod"];
             /**
              * Format: int64
-             * @description The most bits a second that its picture was allowed to have on average, because the picture of the source has so few. Absent where the source set no limit.
+             * @description The most bits a second that its picture was allowed to have on average, because the picture of the source has so few. Absent where the source set no limit, and where the picture is copied.
              */
             maxBitrate?: number;
+            /** @description copied: its picture is the picture of the file. */
+            method: components["schemas"]["OutputMethod"];
             /**
              * @description A smaller resolution that looks as much like the source when it is enlarged to this size: this one takes bytes and shows nothing more. Measured together with ssim; absent if this one is better.
              * @example 360p

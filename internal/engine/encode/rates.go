@@ -164,18 +164,12 @@ func outputRate(p *video.Plan, r video.Rendition) float64 {
 	return fps
 }
 
-// gopOf returns how many frames there are from a keyframe of chunk n to the next one. Where that varies, there is one for
-// all of the chunk: its segments are then too long to be listed beside others.
+// gopOf returns how many frames there are from a keyframe of chunk n to the next one. Where the keyframes of a source are
+// not evenly apart, it is two seconds as usual: segments then begin at other times than in other codecs, between which
+// players do not change, and none lasts too long to be listed beside them.
 func gopOf(p *video.Plan, n int, fps float64) int {
-	c := p.Chunks[n]
-	switch {
-	case c.GOP > 0:
-		return c.GOP
-	case len(c.Keys) > 0:
-		return wholeChunk
+	if gop := p.Chunks[n].GOP; gop > 0 {
+		return gop
 	}
 	return max(1, int(math.Round(2*fps)))
 }
-
-// wholeChunk is a distance between keyframes, in frames, that no chunk reaches.
-const wholeChunk = 100_000
