@@ -69,7 +69,6 @@ func (s source) copyReasons(p *video.Plan, ask Request) []video.CopyReason {
 			c = c.With(why)
 		}
 	}
-	add(ask.Trim != nil, video.CopyTrim)
 	add(ask.Watermark, video.CopyWatermark)
 	add(in.Codec != "h264", video.CopyCodec)
 	add(in.Codec == "h264" && (!slices.Contains(copyProfiles, s.stream.Profile) || s.stream.Level > maxCopiedLevel), video.CopyProfile)
@@ -79,11 +78,15 @@ func (s source) copyReasons(p *video.Plan, ask Request) []video.CopyReason {
 	ratio := probe.ParseRatio(s.stream.SampleAspect)
 	add(ratio.Num > 0 && ratio.Num != ratio.Den, video.CopyAspect)
 	add(slices.ContainsFunc(s.stream.SideData, func(d probe.SideData) bool { return d.Type == "Display Matrix" }), video.CopyRotated)
-	add(s.edited(), video.CopyEditList)
 	add(p.LimitRate > 0 || slices.ContainsFunc(p.Renditions, func(r video.Rendition) bool { return r.Profile.MaxFPS > 0 }), video.CopyFrameRate)
+	add(p.ProfileSetsBits(), video.CopyBitrate)
+	if ask.Trim != nil {
+		return c.With(video.CopyTrim).Reasons // the frames are those of the part: what is missing at its ends is no damage
+	}
+	add(s.edited(), video.CopyEditList)
 	add(slices.ContainsFunc(s.line.Keys, func(k probe.Keyframe) bool { return k.Open || !k.Border && !s.edited() }), video.CopyOpenGOP)
 	add(s.keyDistance(p) > maxKeyDistance+keySlack, video.CopyKeyframes)
-	add(s.tooManyBits(p) || p.ProfileSetsBits(), video.CopyBitrate)
+	add(s.tooManyBits(p), video.CopyBitrate)
 	add(s.damaged(p), video.CopyDamaged)
 	return c.Reasons
 }
