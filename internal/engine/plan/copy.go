@@ -81,7 +81,7 @@ func (s source) copyReasons(p *video.Plan, ask Request) []video.CopyReason {
 	add(p.LimitRate > 0 || slices.ContainsFunc(p.Renditions, func(r video.Rendition) bool { return r.Profile.MaxFPS > 0 }), video.CopyFrameRate)
 	add(p.ProfileSetsBits(), video.CopyBitrate)
 	if ask.Trim != nil {
-		return c.With(video.CopyTrim).Reasons // the frames are those of the part: what is missing at its ends is no damage
+		return c.With(video.CopyTrim).Reasons // only the frames of the part are known: what is missing at its ends is no damage
 	}
 	add(s.edited(), video.CopyEditList)
 	add(slices.ContainsFunc(s.line.Keys, func(k probe.Keyframe) bool { return k.Open || !k.Border && !s.edited() }), video.CopyOpenGOP)
