@@ -143,7 +143,8 @@ func (s *Sequence) readPixels(r *bits.EBSPReader) {
 	switch r.Read(8) {
 	case 0, square:
 	case extended:
-		s.SquarePixels = r.Read(16) == r.Read(16)
+		width := r.Read(16)
+		s.SquarePixels = r.Read(16) == width
 	default:
 		s.SquarePixels = false
 	}

@@ -9,16 +9,6 @@ import (
 
 func TestPeakBitrate(t *testing.T) {
 	t.Parallel()
-	// A key every second; the number is the bytes of that second.
-	film := func(bytes ...int64) *probe.Timeline {
-		l := probe.NewTimeline()
-		for i, b := range bytes {
-			l.Add(probe.Packet{Type: "video", PTS: int64(i * 1000), Duration: 500, Size: b / 2, Flags: "K_"})
-			l.Add(probe.Packet{Type: "video", PTS: int64(i*1000 + 500), Duration: 500, Size: b / 2, Flags: "__"})
-		}
-		l.Sort()
-		return l
-	}
 	tests := []struct {
 		name string
 		line *probe.Timeline

@@ -63,8 +63,10 @@ func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r
 	if err := r.store(ctx, tx, task.Video); err != nil {
 		return err
 	}
-	if steps, err = tx.Steps(ctx, task.Video); err != nil { // with those that were added
-		return err
+	if r.record != nil { // it may have added steps
+		if steps, err = tx.Steps(ctx, task.Video); err != nil {
+			return err
+		}
 	}
 	v, err := tx.Video(ctx, task.Video)
 	if err != nil {
