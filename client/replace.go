@@ -18,6 +18,8 @@ type NewFile struct {
 	HDR         string    `json:"hdr,omitempty"`         // as in NewVideo
 	Profile     *string   `json:"profile,omitempty"`     // "": none; nil: as for the file before
 
+	CopySource string `json:"copySource,omitempty"` // see NewVideo
+
 	MaxDurationSeconds float64 `json:"maxDurationSeconds,omitempty"`
 
 	IdempotencyKey string `json:"-"` // see NewVideo

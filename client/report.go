@@ -13,6 +13,7 @@ type Report struct {
 	SHA256    string            `json:"sha256"`          // of the uploaded file; "" if it is not known
 	Found     *Found            `json:"found,omitempty"` // nil until the file has been inspected
 	Decisions []Decision        `json:"decisions,omitempty"`
+	Copy      *Copy             `json:"copy,omitempty"` // nil unless CopySource is "auto"
 	Warnings  []Failure         `json:"warnings"`
 	Runs      []Run             `json:"runs"`
 	Totals    Totals            `json:"totals"`
@@ -29,6 +30,12 @@ type Found struct {
 	Video           FoundVideo  `json:"video"`
 	Audio           *FoundAudio `json:"audio,omitempty"`
 	Streams         []Stream    `json:"streams,omitempty"`
+}
+
+// Copy is what became of the wish to copy the picture of a file.
+type Copy struct {
+	Copied  bool     `json:"copied"`
+	Reasons []string `json:"reasons"` // why not, such as "keyframe_distance"
 }
 
 // FoundVideo is the pictures of a file.
@@ -95,6 +102,7 @@ type Output struct {
 	Height    int      `json:"height"`
 	SizeBytes int64    `json:"sizeBytes"`
 	Bitrate   int64    `json:"bitrate"`
+	Method    string   `json:"method"` // "encoded" or "copied"
 	SSIM      *float64 `json:"ssim,omitempty"`
 	PSNR      *float64 `json:"psnr,omitempty"`
 }

@@ -55,6 +55,9 @@ type NewVideo struct {
 	Profile string `json:"profile,omitempty"`
 	// AcceptAudio makes a video of a file with sound and no picture, too, or refuses it; nil leaves it to the server.
 	AcceptAudio *bool `json:"acceptAudio,omitempty"`
+	// CopySource is "auto" where the resolution at the size of the file may be the picture of the file, "never" where all is
+	// encoded; "" leaves it to the server.
+	CopySource string `json:"copySource,omitempty"`
 	// MaxDurationSeconds makes a longer video fail before anything is made of it; 0 means any length.
 	MaxDurationSeconds float64 `json:"maxDurationSeconds,omitempty"`
 	// AllowedOrigins are the sites on which the video may be played, such as "example.com" and "*.example.org". nil:
@@ -243,6 +246,7 @@ type Resolution struct {
 	SameAs        string    `json:"sameAs,omitempty"` // a smaller resolution that has the same file
 	SizeBytes     int64     `json:"sizeBytes,omitempty"`
 	Bitrate       int64     `json:"bitrate,omitempty"` // in bits per second
+	Method        string    `json:"method,omitempty"`  // "copied": its picture is the picture of the file; "encoded"
 	Progress      float64   `json:"progress"`          // 0 to 1
 	Failure       *Failure  `json:"failure,omitempty"`
 	Variants      []Variant `json:"variants,omitempty"`

@@ -78,6 +78,7 @@ type Config struct {
 	HDR                string             `name:"hdr" default:"sdr" placeholder:"WHAT" help:"What becomes of sources in HDR unless a client says otherwise: sdr makes all for ordinary screens, keep has av1 and hevc keep the range. H.264 is always made for ordinary screens."`
 	ProfilesFile       string             `name:"profiles-file" placeholder:"FILE" help:"TOML file with profiles: named ladders that clients may choose, with bitrates, frame rates and quality of each size. Empty: there are none."`
 	AcceptAudio        bool               `negatable:"" help:"Make videos of files with sound and no picture (mp3, m4a, flac, …) unless a client says otherwise. Their cover, or else their waveform, is the picture."`
+	CopySource         string             `default:"auto" placeholder:"WHEN" help:"Whether a video at the size of its file may be the picture of the file, unless a client says otherwise: auto copies it where that plays everywhere as it is, never encodes it."`
 	Encoder            string             `default:"software" placeholder:"KIND" help:"The encoder: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
 	Pictures           bool               `default:"true" negatable:"" help:"Make a storyboard, a preview, and smaller AVIF and WebP pictures of each video."`
 	Transcriber        string             `placeholder:"COMMAND" help:"Program that writes down what is said: a command with {audio} (a WAV file), {output} (WebVTT or SubRip) and, if it wants, {language}. Empty: none. It runs in the sandbox."`
@@ -208,6 +209,7 @@ func (c *Config) choiceFaults() []string {
 		eachOneOf("default_resolutions", c.Resolutions, video.Names),
 		oneOf("max_resolution", c.MaxResolution, video.Names),
 		oneOf("hdr", c.HDR, video.HDRs),
+		oneOf("copy_source", c.CopySource, video.CopySources),
 		oneOf("encoder", c.Encoder, encode.Accelerators),
 		c.audienceFaults(),
 		oneOf("sandbox", c.Sandbox, []sandbox.Mode{sandbox.On, sandbox.Off}),
@@ -234,6 +236,9 @@ func (c *Config) codecsBeside() []video.Codec {
 
 // hdr returns what becomes of sources in HDR unless a client says otherwise.
 func (c *Config) hdr() video.HDR { return video.HDR(c.HDR) }
+
+// copySource says whether the picture of a source may be copied unless a client says otherwise.
+func (c *Config) copySource() video.CopySource { return video.CopySource(c.CopySource) }
 
 // profiles returns the profiles that clients may choose, and what is wrong with their file.
 func (c *Config) profiles() ([]video.Profile, []string) {

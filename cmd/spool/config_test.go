@@ -382,7 +382,7 @@ func TestDefaultsAreTheContract(t *testing.T) {
 		Location: Location{DataDir: "./data"},
 		Listen:   "127.0.0.1:8080", Role: "all", RateLimit: settings.Rate{PerSecond: 500, Auto: true}, UploadConcurrency: 100, MaxImports: 8, UploadURLTTL: time.Hour, MaxSignedLife: 8760 * time.Hour, MaxUploadBytes: 5 << 30, ResumableURLTTL: 24 * time.Hour, MaxResumableBytes: 50 << 30,
 		AbandonedAfter: 24 * time.Hour, KeepSource: true, Pictures: true, MeasureQuality: true, MinFree: 16 << 20, FFmpegNice: 10, Sandbox: "on",
-		Quality: "balanced", Resolutions: []string{"1080p", "720p", "480p"}, Codecs: []string{"h264"}, HDR: "sdr", Encoder: "software", MaxResolution: "8k", MaxUpscale: 2, Playback: "redirect",
+		Quality: "balanced", Resolutions: []string{"1080p", "720p", "480p"}, Codecs: []string{"h264"}, HDR: "sdr", CopySource: "auto", Encoder: "software", MaxResolution: "8k", MaxUpscale: 2, Playback: "redirect",
 		Audience: "on", AudienceDays: 400, PopularAfter: 20 * time.Hour,
 		FFmpeg: "ffmpeg", FFprobe: "ffprobe", Grace: 20 * time.Second, LogFormat: "auto", LogLevel: slog.LevelInfo,
 		TranscriberMemory: 4 << 30, TranscriberTimeout: 6 * time.Hour, Transcribe: "off",

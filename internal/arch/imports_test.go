@@ -141,7 +141,7 @@ var engineOrder = map[string][]string{
 	"ffmpeg":         {"sandbox"},
 	"probe":          {"colour", "ffmpeg", "sandbox"},
 	"cover":          {"ffmpeg", "probe", "sandbox"},
-	"plan":           {"colour", "cover", "ffmpeg", "probe"},
+	"plan":           {"colour", "cover", "ffmpeg", "mp4", "probe"},
 	"encode":         {"colour", "ffmpeg", "mp4", "plan", "sandbox"},
 	"still":          {"ffmpeg", "sandbox"},
 	"speech":         {"sandbox", "webvtt"},

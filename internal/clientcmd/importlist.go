@@ -45,7 +45,7 @@ const metadataColumn = "metadata."
 
 // columns say how the text of a column becomes JSON.
 var columns = map[string]func(string) (any, error){
-	"path": asText, "sourceUrl": asText, "title": asText, "filename": asText, "profile": asText, "hdr": asText,
+	"path": asText, "sourceUrl": asText, "title": asText, "filename": asText, "profile": asText, "hdr": asText, "copySource": asText,
 	"tags": asList, "resolutions": asList, "codecs": asList, "allowedOrigins": asList, "translate": asList, "captions": asList,
 	"isPublic": asBool, "upscale": asBool, "acceptAudio": asBool, "allowNoOrigin": asBool,
 	"maxDurationSeconds": asNumber, "expiresAt": asTime,

@@ -24,6 +24,7 @@ func (p *Plan) Decisions() []Decision {
 	p.decideColours(add)
 	p.decideRate(add)
 	p.decideSizes(add)
+	p.decideCopy(add)
 	p.decideQuality(add)
 	p.decideLimits(add)
 	p.decideEncoding(add)

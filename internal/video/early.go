@@ -25,31 +25,38 @@ type Early struct {
 type Set int
 
 const (
-	FirstSet Set = iota // all renditions or, of a video with Early.Large, the small ones
-	LargeSet            // the others
+	FirstSet   Set = iota // all renditions or, of a video with Early.Large, the small ones
+	LargeSet              // the others
+	RecodedSet            // those that were to be copied and have to be encoded after all
 )
 
 // SetOf returns the set that a rendition belongs to.
 func (p *Plan) SetOf(rendition int) Set {
-	if p.Early != nil && rendition < p.First+p.Early.Large {
+	switch {
+	case p.Renditions[rendition].Making == Recoded:
+		return RecodedSet
+	case p.Early != nil && rendition < p.First+p.Early.Large:
 		return LargeSet
 	}
 	return FirstSet
 }
 
-// Only returns the plan as if the renditions of one set were all of it, and the
-// index of the first of them.
-func (p *Plan) Only(s Set) (part *Plan, first int) {
-	pass, large := p.Pass(), 0
-	if p.Early != nil {
-		large = p.Early.Large
+// Only returns the plan as if the renditions of one set of the current pass were all of it, and their indexes.
+func (p *Plan) Only(s Set) (part *Plan, indexes []int) {
+	pass := p.Pass()
+	pass.Renditions = nil
+	for n := p.First; n < len(p.Renditions); n++ {
+		if p.SetOf(n) == s {
+			pass.Renditions, indexes = append(pass.Renditions, p.Renditions[n]), append(indexes, n)
+		}
 	}
-	if s == LargeSet {
-		pass.Renditions = pass.Renditions[:large]
-		return pass, p.First
-	}
-	pass.Renditions = pass.Renditions[large:]
-	return pass, p.First + large
+	return pass, indexes
+}
+
+// PlaysEarly reports whether people may watch a rendition of the current pass while its chunks are being made. What is
+// copied may turn out to be damaged, and is then made anew.
+func (p *Plan) PlaysEarly(rendition int) bool {
+	return rendition >= p.First && p.SetOf(rendition) == FirstSet && p.Renditions[rendition].Making == Encoded
 }
 
 // DecodeDelay is Early.Delay, or 0 for a video that has none.
@@ -117,7 +124,7 @@ func (v *Video) Playable() bool {
 	return slices.ContainsFunc(v.Resolutions, func(r Resolution) bool {
 		if growing && r.Status == Processing { // one that is made anew after a failure is in no plan
 			n := v.Plan.RenditionOf(r.Name)
-			return n >= v.Plan.First && v.Plan.SetOf(n) == FirstSet
+			return v.Plan.PlaysEarly(n)
 		}
 		return r.Status == Ready
 	})

@@ -62,6 +62,10 @@ type Plan struct {
 	Warnings []Warning `json:"warnings,omitempty"` // what inspecting the file found; see Verdict
 	// Chapters are what the file brings. They become the video's unless a client has set or removed its chapters.
 	Chapters []Chapter `json:"chapters,omitempty"`
+	// Copy is what became of the wish to copy the picture of the source; nil: it was not wished.
+	Copy *Copy `json:"copy,omitempty"`
+	// LongestSegment is how long the longest segment of the streams will be, if keyframes are where the source has them.
+	LongestSegment time.Duration `json:"longestSegment,omitempty"`
 
 	// Head are the bytes of the source that are needed to open it. With them, a
 	// task can fetch its own spans instead of the whole file. It is empty if
@@ -135,7 +139,8 @@ type Rendition struct {
 	// that more would show nothing more. A codec that is not in it has no such limit.
 	MaxBitrate map[Codec]int64 `json:"maxBitrate,omitempty"`
 	// Again are the codecs in which it was too large, so that it was made a second time with a higher CRF.
-	Again []Codec `json:"again,omitempty"`
+	Again  []Codec `json:"again,omitempty"`
+	Making Making  `json:"making,omitempty"`
 }
 
 // Chunk is a part of the video that one task encodes. Times are integers in the
@@ -153,6 +158,10 @@ type Chunk struct {
 	// Spans are the bytes of the source that are needed to decode it, beside
 	// Plan.Head; none means the whole file.
 	Spans []Span `json:"spans,omitempty"`
+	// Keys are the frames that are keyframes of all renditions; none: the first frame of every two seconds.
+	Keys []int64 `json:"keys,omitempty"`
+	// GOP is how many frames there are from each of Keys to the next one; 0: not always as many.
+	GOP int `json:"gop,omitempty"`
 }
 
 // Span is a part of the source file: the bytes From up to, but not including,

@@ -11,7 +11,7 @@ import (
 func (v Video) WithFileOf(c Video, until time.Time) Video {
 	v.BeforeIn, v.BeforeUntil, v.ObjectsIn = v.Folder(), until, c.Folder()
 	v.Filename, v.ContentType, v.Upscale, v.Thumbnails, v.Codecs = c.Filename, c.ContentType, c.Upscale, c.Thumbnails, c.Codecs
-	v.Trim, v.MaxDuration, v.Watermark, v.HDR, v.AcceptAudio = c.Trim, c.MaxDuration, c.Watermark, c.HDR, c.AcceptAudio
+	v.Trim, v.MaxDuration, v.Watermark, v.HDR, v.AcceptAudio, v.CopySource = c.Trim, c.MaxDuration, c.Watermark, c.HDR, c.AcceptAudio, c.CopySource
 	v.Profile = c.Profile
 	v.Speech = v.Speech.Again()
 	v.Status, v.Failure, v.Warnings = c.Status, c.Failure, c.Warnings

@@ -160,7 +160,9 @@ func (p *Plan) Beside(c Codec, renditions []int) *Plan {
 	other.Codec, other.Early, other.First = c, nil, 0
 	other.Renditions = nil
 	for _, n := range renditions {
-		other.Renditions = append(other.Renditions, p.Renditions[n])
+		r := p.Renditions[n]
+		r.Making = Encoded
+		other.Renditions = append(other.Renditions, r)
 	}
 	other.Chunks = p.keyChunks()
 	return &other
@@ -182,7 +184,7 @@ const heldDownFrom = 0.75
 
 // Retry returns the plan in which a rendition is made again in a codec, with so much higher a CRF that its picture,
 // which had so many bytes, gets smaller than the H.264 picture by the required part. It returns false if it was made again
-// before, or if it would look worse.
+// before, or if it would look worse, as everything does beside a copied H.264 picture, which has lost nothing.
 func (p *Plan) Retry(c Codec, rendition int, bytes, h264 int64) (*Plan, bool) {
 	r, try := p.Renditions[rendition], secondTry[c]
 	steps := math.Ceil(math.Log(float64(bytes)/(secondAim*float64(h264))) / -math.Log(1-try.step))
@@ -190,7 +192,7 @@ func (p *Plan) Retry(c Codec, rendition int, bytes, h264 int64) (*Plan, bool) {
 	if limit := float64(r.MaxBitrate[H264]); limit > 0 && 8*float64(h264)/p.Duration.Seconds() > heldDownFrom*limit {
 		most = try.heldDown
 	}
-	if slices.Contains(r.Again, c) || r.CRF[c] == 0 || h264 <= 0 || steps > most {
+	if r.Making == Copied || slices.Contains(r.Again, c) || r.CRF[c] == 0 || h264 <= 0 || steps > most {
 		return nil, false
 	}
 	next := *p
@@ -213,6 +215,9 @@ const (
 // else, then puts them at the same frames. A chunk may become empty.
 func (p *Plan) keyChunks() []Chunk {
 	chunks := slices.Clone(p.Chunks)
+	if p.SourceKeys() {
+		return chunks // all of them begin at keyframes of all renditions
+	}
 	for i := 1; i < len(chunks); i++ {
 		chunks[i].Start = p.nextKey(chunks[i].Start)
 		chunks[i-1].End = chunks[i].Start

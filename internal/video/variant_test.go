@@ -75,6 +75,8 @@ func TestRetryRaisesTheCRFAsFarAsNeeded(t *testing.T) {
 		p.Duration, p.Renditions[0].MaxBitrate = time.Second, map[video.Codec]int64{video.H264: most}
 		return p
 	}
+	copied := limited(8000)
+	copied.Renditions[0].Making = video.Copied
 	tests := []struct {
 		name  string
 		plan  *video.Plan
@@ -88,6 +90,7 @@ func TestRetryRaisesTheCRFAsFarAsNeeded(t *testing.T) {
 		{"as much, but its source held H.264 down", limited(8000), video.AV1, 1200, 48},
 		{"so much that it would look worse even then", limited(8000), video.AV1, 3000, 0},
 		{"its source allowed H.264 more", limited(16_000), video.AV1, 1200, 0},
+		{"its H.264 picture is the source's own, which has lost nothing", copied, video.AV1, 900, 0},
 		{"HEVC has larger steps", plan(), video.HEVC, 1000, 29},
 		{"made again before", plan(video.AV1), video.AV1, 900, 0},
 		{"another codec was made again before", plan(video.HEVC), video.AV1, 900, 42},

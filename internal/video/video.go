@@ -77,6 +77,7 @@ type Video struct {
 	Profile     *Profile        // as it was when a client chose it; nil: none
 	AcceptAudio bool            // a file with sound and no picture is made with a still
 	Speech      *Speech         // what programs make of what is said; nil: nothing was asked for
+	CopySource  CopySource      // whether its picture may be copied; "": as NeverCopy
 
 	// AllowedOrigins are the sites on which it may be played; nil: everywhere; empty: in pages of this server only.
 	AllowedOrigins []string
@@ -145,6 +146,8 @@ type Draft struct {
 	Profile *string `json:",omitempty"`
 	// AcceptAudio may be nil: the server's default.
 	AcceptAudio *bool `json:",omitempty"`
+	// CopySource may be "": the server's default.
+	CopySource CopySource `json:",omitempty"`
 
 	AllowedOrigins []string `json:",omitzero"` // nil: everywhere
 	AllowNoOrigin  bool     `json:",omitempty"`
@@ -161,7 +164,7 @@ func (d *Draft) Video() Video {
 	v := Video{
 		Filename: d.Filename, Title: TitleOf(d.Title, d.Filename), IsPublic: d.IsPublic, Metadata: d.Metadata, Tags: CleanTags(d.Tags),
 		Thumbnails: d.Thumbnails, Codecs: WithoutH264(d.Codecs), Imported: d.SourceURL != nil, Replaces: d.Replaces,
-		Trim: d.Trim, HDR: d.HDR,
+		Trim: d.Trim, HDR: d.HDR, CopySource: d.CopySource,
 		AllowedOrigins: CleanOrigins(d.AllowedOrigins), AllowNoOrigin: d.AllowNoOrigin,
 	}
 	if d.Upscale != nil {
@@ -200,6 +203,7 @@ type Resolution struct {
 	Width, Height int
 	SizeBytes     int64
 	Bitrate       int64 // bits per second
+	Copied        bool  // its picture is the source's own
 
 	Quality *QualityScore // compared with the source; nil until measured
 

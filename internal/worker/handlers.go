@@ -28,6 +28,7 @@ var handlers = map[queue.Kind]handler{
 	queue.Inspect:    (*Worker).inspect,
 	queue.Encode:     (*Worker).encode,
 	queue.Large:      (*Worker).encodeLarge,
+	queue.Recode:     (*Worker).encodeAgain,
 	queue.Audio:      (*Worker).encodeAudio,
 	queue.Thumbnails: (*Worker).makeThumbnails,
 	queue.Poster:     (*Worker).makePoster,
@@ -58,7 +59,8 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 	if err := w.fetchWatermark(ctx, v, job); err != nil {
 		return err
 	}
-	plan, err := w.engine.Inspect(ctx, job, plan.Request{Names: names, Thumbnails: v.Thumbnails, Upscale: v.Upscale, Trim: v.Trim, KeepHDR: v.HDR == video.KeepHDR, Profile: v.Profile, AcceptAudio: v.AcceptAudio})
+	plan, err := w.engine.Inspect(ctx, job, plan.Request{Names: names, Thumbnails: v.Thumbnails, Upscale: v.Upscale, Trim: v.Trim, KeepHDR: v.HDR == video.KeepHDR, Profile: v.Profile, AcceptAudio: v.AcceptAudio,
+		CopySource: v.CopySource == video.AutoCopy, Watermark: v.Watermark != nil, Before: v.Plan})
 	if err != nil {
 		return conversion(err)
 	}
@@ -88,10 +90,22 @@ func (w *Worker) encodeLarge(ctx context.Context, t queue.Task, v video.Video, d
 	return w.Tasks.FinishChunk(ctx, t, v, files)
 }
 
+// encodeAgain encodes a chunk at the rendition that was to be copied.
+func (w *Worker) encodeAgain(ctx context.Context, t queue.Task, v video.Video, dir string) error {
+	files, err := w.encodeSet(ctx, t, v, dir, video.RecodedSet)
+	if err != nil {
+		return err
+	}
+	return w.Tasks.FinishChunk(ctx, t, v, files)
+}
+
 // encodeSet encodes a chunk at one set of renditions.
 func (w *Worker) encodeSet(ctx context.Context, t queue.Task, v video.Video, dir string, s video.Set) ([]pipeline.ChunkFile, error) {
 	var outputs []encode.Output
-	part, first := v.Plan.Only(s)
+	part, indexes := v.Plan.Only(s)
+	if len(indexes) == 0 {
+		return nil, nil // what was to be copied is encoded by other tasks
+	}
 	began := time.Now()
 	err := w.withSource(ctx, t, v, dir, plan.ChunkSpans(v.Plan, t.Number), func(job ffmpeg.Job) (err error) {
 		began = time.Now()
@@ -108,7 +122,7 @@ func (w *Worker) encodeSet(ctx context.Context, t queue.Task, v video.Video, dir
 	}
 	chunks := make([]pipeline.ChunkFile, len(outputs))
 	for i, o := range outputs {
-		chunks[i] = pipeline.ChunkFile{Rendition: first + o.Rendition, Path: o.Path, Frames: o.Frames}
+		chunks[i] = pipeline.ChunkFile{Rendition: indexes[o.Rendition], Path: o.Path, Frames: o.Frames, NotCopied: o.NotCopied}
 	}
 	return chunks, nil
 }

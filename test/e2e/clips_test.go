@@ -21,6 +21,8 @@ const (
 	longClip   = "long.mp4"   // 160x120, 65 s, 5 fps, open GOPs and B-frames, with audio that is mostly silent: several chunks
 	earlyClip  = "early.mp4"  // 520x500, 64 s, 4 fps, the fewest that a film played early may have, a keyframe every two seconds, audio of 44.1 kHz that is mostly silent
 
+	goodClip = "good.mp4" // 320x180, 26 s, 25 fps, keyframes at any time, with audio: it plays everywhere as it is
+
 	redClip  = "red.mp4"  // 160x120, 80 s, 5 fps, silent, all red
 	blueClip = "blue.mp4" // the same in blue
 
@@ -60,6 +62,9 @@ var recipes = map[string]string{
 		"-c:v libx264 -preset veryfast -bf 3 -g 10 -x264-params open-gop=1 -pix_fmt yuv420p -c:a aac",
 	earlyClip: "-f lavfi -i testsrc=size=520x500:rate=4 -f lavfi -i sine=frequency=440:beep_factor=4:sample_rate=44100,volume=0:enable='gte(mod(t,10),0.5)' -t 64 " +
 		"-c:v libx264 -preset ultrafast -g 8 -pix_fmt yuv420p -video_track_timescale 10240 -c:a aac",
+
+	goodClip: "-f lavfi -i testsrc=size=320x180:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 26 " +
+		"-c:v libx264 -preset ultrafast -crf 30 -bf 2 -pix_fmt yuv420p -g 500 -sc_threshold 0 -force_key_frames 0,1.24,3.96,4.2,7.88,8.0,8.52,9.92,16.4,25.2 -c:a aac",
 
 	redClip:  "-f lavfi -i color=red:size=160x120:rate=5 -t 80 -c:v libx264 -preset ultrafast -g 10 -pix_fmt yuv420p",
 	blueClip: "-f lavfi -i color=blue:size=160x120:rate=5 -t 80 -c:v libx264 -preset ultrafast -g 10 -pix_fmt yuv420p",

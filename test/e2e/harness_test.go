@@ -109,6 +109,7 @@ func prepare(t testing.TB, options ...option) *server {
 		// compression much of the rest. Tests that want them say so.
 		"SPOOL_MEASURE_QUALITY": "false",
 		"SPOOL_PICTURES":        "false",
+		"SPOOL_COPY_SOURCE":     "never",
 		"SPOOL_QUALITY":         "fast",
 		// All tests run side by side: an ffmpeg that stands back for the others would not get far.
 		"SPOOL_FFMPEG_NICE": "0",

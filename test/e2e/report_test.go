@@ -35,6 +35,10 @@ type report struct {
 			Codec string `json:"codec"`
 		} `json:"audio"`
 	} `json:"found"`
+	Copy *struct {
+		Copied  bool     `json:"copied"`
+		Reasons []string `json:"reasons"`
+	} `json:"copy"`
 	Decisions []struct {
 		Decision string `json:"decision"`
 		Reason   string `json:"reason"`

@@ -18,6 +18,7 @@ type newVideo struct {
 	HDR            string          `json:"hdr,omitempty"`
 	Profile        string          `json:"profile,omitempty"`
 	AcceptAudio    bool            `json:"acceptAudio,omitempty"`
+	CopySource     string          `json:"copySource,omitempty"`
 	Tags           []string        `json:"tags,omitempty"`
 	ExpiresAt      string          `json:"expiresAt,omitempty"`
 	MaxDuration    float64         `json:"maxDurationSeconds,omitempty"`
@@ -93,6 +94,7 @@ type resolution struct {
 	Height             int      `json:"height"`
 	SizeBytes          int64    `json:"sizeBytes"`
 	Bitrate            int64    `json:"bitrate"`
+	Method             string   `json:"method"`
 	Progress           float64  `json:"progress"`
 	Failure            *failure `json:"failure"`
 

@@ -1112,6 +1112,14 @@ export interface components {
             /** @description Reserved; leave it out. */
             checksum?: string | null;
         };
+        Copy: {
+            /** @description A resolution is the picture of the file. false with no reasons: none has the size of the file, or they were made with other keyframes before. */
+            copied: boolean;
+            /** @description Why it is encoded: all that inspecting the file found, or what was found when it was read. */
+            reasons: components["schemas"]["CopyReasons"][];
+        };
+        /** @enum {string} */
+        CopyReasons: "codec" | "profile" | "pixel_format" | "hdr" | "interlaced" | "aspect" | "rotated" | "edit_list" | "frame_rate" | "open_gop" | "keyframe_distance" | "bitrate" | "damaged" | "watermark" | "trim";
         Decision: {
             /** @description A sentence for a person. */
             decision: string;
@@ -1529,6 +1537,8 @@ export interface components {
             acceptAudio?: boolean | null;
             /** @description In which codecs to make the video. Absent: as for the file before. */
             codecs?: components["schemas"]["VideoCodec"][] | null;
+            /** @description As for a new video. Absent: as for the file before. */
+            copySource?: components["schemas"]["NewFileCopySource"];
             /** @description As for a new video. */
             filename?: string;
             /** @description As for a new video. Absent: as for the file before. */
@@ -1554,6 +1564,8 @@ export interface components {
             /** @description As for a new video. Absent: as for the file before. */
             upscale?: boolean | null;
         };
+        /** @enum {string} */
+        NewFileCopySource: "never" | "auto";
         /** @enum {string} */
         NewFileHdr: "sdr" | "keep";
         NewKey: {
@@ -1629,6 +1641,8 @@ export interface components {
             clip?: components["schemas"]["ClipBody"];
             /** @description In which codecs to make the video. h264 is always made, named or not. Others follow when the video is ready, when the server has nothing else to do, and no status waits for them. Absent: the server's default, mostly h264 alone. */
             codecs?: components["schemas"]["VideoCodec"][] | null;
+            /** @description Whether the picture of the file may be copied instead of being encoded. auto: the resolution at the size of the file is the picture of the file, where that plays everywhere as it is: H.264 in 8-bit 4:2:0 for ordinary screens, progressive, upright, with a keyframe at least every 10 seconds and a bitrate that is not too high. The report says why not. never: all is encoded. Absent: the default of the server. */
+            copySource?: components["schemas"]["NewFileCopySource"];
             /** @description Anything, up to 16 KiB of JSON; returned on reads. */
             customMetadata?: {
                 [key: string]: unknown;
@@ -1720,16 +1734,18 @@ export interface components {
             bitrate: number;
             /**
              * Format: double
-             * @description The quality setting of the encoder: less is better. Absent where hardware encodes.
+             * @description The quality setting of the encoder: less is better. Absent where hardware encodes, and where the picture is copied.
              */
             crf?: number;
             /** Format: int64 */
             height: number;
             /**
              * Format: int64
-             * @description The most bits a second that its picture was allowed to have on average, because the picture of the source has so few. Absent where the source set no limit.
+             * @description The most bits a second that its picture was allowed to have on average, because the picture of the source has so few. Absent where the source set no limit, and where the picture is copied.
              */
             maxBitrate?: number;
+            /** @description copied: its picture is the picture of the file. */
+            method: components["schemas"]["OutputMethod"];
             /**
              * @description A smaller resolution that looks as much like the source when it is enlarged to this size: this one takes bytes and shows nothing more. Measured together with ssim; absent if this one is better.
              * @example 360p
@@ -1752,6 +1768,8 @@ export interface components {
             /** Format: int64 */
             width: number;
         };
+        /** @enum {string} */
+        OutputMethod: "encoded" | "copied";
         OutputVariant: {
             /**
              * Format: int64
@@ -1914,6 +1932,8 @@ export interface components {
             status: components["schemas"]["VideoStatus"];
         };
         Report: {
+            /** @description What became of copySource auto; known once the file has been inspected. Absent with never. */
+            copy?: components["schemas"]["Copy"];
             /** @description How it is converted, and why; known once it has been inspected. */
             decisions?: components["schemas"]["Decision"][] | null;
             /** @description Why status is fail. */
@@ -1953,6 +1973,8 @@ export interface components {
             height?: number;
             /** Format: uuid */
             id: string;
+            /** @description copied: its picture is the picture of the file (copySource). Known once status is ready. */
+            method?: components["schemas"]["OutputMethod"];
             /** Format: double */
             progress: number;
             /** @description The smallest resolution that has the same file, because the source has no more pixels or the server makes nothing larger. Absent otherwise. */
@@ -1992,6 +2014,8 @@ export interface components {
             height?: number;
             /** Format: uuid */
             id: string;
+            /** @description copied: its picture is the picture of the file (copySource). Known once status is ready. */
+            method?: components["schemas"]["OutputMethod"];
             /** Format: double */
             progress: number;
             /** @description The smallest resolution that has the same file, because the source has no more pixels or the server makes nothing larger. Absent otherwise. */

@@ -63,6 +63,7 @@ export interface NewFile {
   upscale?: boolean;
   /** A file with sound and no picture will do. */
   acceptAudio?: boolean;
+  copySource?: "never" | "auto";
   maxDurationSeconds?: number;
   /** The part of the file to make; absent: all of it. */
   trim?: { startSeconds?: number; endSeconds?: number };
@@ -76,6 +77,8 @@ export type NewVideo = Schemas["NewVideo"] & {
   codecs?: ("h264" | "av1" | "hevc")[];
   /** A file with sound and no picture (mp3, m4a, flac, …) will do: its cover or waveform is the picture. */
   acceptAudio?: boolean;
+  /** auto: the resolution at the size of the file is the picture of the file, where that plays everywhere as it is. */
+  copySource?: "never" | "auto";
   /** A longer video fails before anything is made of it. */
   maxDurationSeconds?: number;
   /** When the video is deleted, such as 2030-05-01T12:00:00Z. */

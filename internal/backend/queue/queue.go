@@ -69,6 +69,7 @@ const (
 	Inspect    Kind = "inspect"    // probe the uploaded file and make the plan
 	Encode     Kind = "encode"     // one chunk, all renditions, or the small ones of a long video
 	Large      Kind = "large"      // one chunk, the other renditions
+	Recode     Kind = "recode"     // one chunk, the rendition whose picture could not be copied
 	Audio      Kind = "audio"      // the audio of the whole video, or a piece of it
 	Thumbnails Kind = "thumbnails" // all thumbnails
 	Poster     Kind = "poster"     // the picture that stands for the video

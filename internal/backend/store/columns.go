@@ -55,6 +55,7 @@ func videoFields(v *video.Video) []field {
 		{"profile", optionalJSON{&v.Profile}},
 		{"accept_audio", &v.AcceptAudio},
 		{"speech", optionalJSON{&v.Speech}},
+		{"copy_source", optionalText[video.CopySource]{&v.CopySource}},
 		{"metadata", optionalText[json.RawMessage]{&v.Metadata}},
 		{"thumbnails", jsonText{&v.Thumbnails}},
 		{"status", &v.Status},

@@ -127,7 +127,7 @@ func failure(code, message sql.NullString) *video.Failure {
 func (q Queries) resolutions(ctx context.Context, ids []video.ID) (map[video.ID][]video.Resolution, error) {
 	in, arg := IDList(1, ids)
 	rows, err := Collect(ctx, q, "read resolutions", scanResolution, `
-		SELECT id, video_id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate, ssim, psnr, no_better_than, variants
+		SELECT id, video_id, name, status, failure_code, failure_message, width, height, size_bytes, bitrate, ssim, psnr, no_better_than, variants, copied
 		  FROM resolution WHERE video_id IN `+in+` ORDER BY video_id, position`, arg)
 	all := make(map[video.ID][]video.Resolution, len(ids))
 	for _, r := range rows {
@@ -148,7 +148,7 @@ func scanResolution(row *sql.Rows) (video.Resolution, error) {
 	var code, message, noBetter, variants sql.NullString
 	var width, height, size, bitrate sql.NullInt64
 	var ssim, psnr sql.NullFloat64
-	err := row.Scan(&r.ID, &r.VideoID, &r.Name, &r.Status, &code, &message, &width, &height, &size, &bitrate, &ssim, &psnr, &noBetter, &variants)
+	err := row.Scan(&r.ID, &r.VideoID, &r.Name, &r.Status, &code, &message, &width, &height, &size, &bitrate, &ssim, &psnr, &noBetter, &variants, &r.Copied)
 	r.Failure = failure(code, message)
 	r.Width, r.Height = int(width.Int64), int(height.Int64)
 	r.SizeBytes, r.Bitrate = size.Int64, bitrate.Int64
@@ -254,8 +254,8 @@ func (t *Tx) SetOutput(ctx context.Context, r video.Resolution) error {
 		return fmt.Errorf("store output of %s: %w", r.ID, err)
 	}
 	_, err = t.changeFile(ctx, "store output", `
-		UPDATE resolution SET width = $1, height = $2, size_bytes = $3, bitrate = $4, variants = $5 WHERE id = $6 RETURNING video_id`,
-		r.Width, r.Height, r.SizeBytes, r.Bitrate, variants, r.ID)
+		UPDATE resolution SET width = $1, height = $2, size_bytes = $3, bitrate = $4, variants = $5, copied = $6 WHERE id = $7 RETURNING video_id`,
+		r.Width, r.Height, r.SizeBytes, r.Bitrate, variants, r.Copied, r.ID)
 	return err
 }
 

@@ -24,29 +24,78 @@ const fromZero = "setts=pts=PTS-STARTPTS:dts=DTS-STARTPTS"
 // chunkArgs encodes chunk n at every rendition. A chunk file is an ordinary MP4
 // whose edit list says when it begins on the timeline of the video.
 func chunkArgs(job ffmpeg.Job, p *video.Plan, n int, with codecEncoder, threads int) []string {
-	filters := graphFrom(sourceLabel(p), p, chunkFilters(p, n), toVideo, func(r video.Rendition) string { return thinFilter(p, r) })
+	encoded := encodedOnly(p)
+	args := slices.Concat(with.setup, ffmpeg.FrameArgs(job, p.Input, p.Chunks[n].Seek, threads))
+	if len(encoded.Renditions) == 0 {
+		args = append(args, decodeArgs(job, p, n)...)
+	} else {
+		args = append(args, "-filter_complex", encodedGraph(encoded, n, with))
+	}
 	output := "[v%d]"
-	if last := slices.DeleteFunc([]string{stillFrames(p, n), with.upload}, func(f string) bool { return f == "" }); len(last) > 0 {
-		output = "[d%d]" // in the memory of the device
+	if len(lastFilters(p, n, with)) > 0 {
+		output = "[d%d]"
+	}
+	next := 0 // of those that are encoded
+	for i, r := range p.Renditions {
+		if r.Making == video.Copied {
+			args = append(args, copyArgs(p, n)...)
+		} else {
+			args = append(args, "-map", fmt.Sprintf(output, next))
+			args = append(args, with.renditionArgs(p, r, n, threads)...)
+			args = append(args, "-fps_mode", "passthrough", "-enc_time_base", "1:"+strconv.Itoa(p.Timescale))
+			if !ffmpeg.HasTimestamps(p.Input) {
+				args = append(args, "-bsf:v", fromZero)
+			}
+			next++
+		}
+		args = append(args, chunkFileArgs(job, p, i)...)
+	}
+	return args
+}
+
+// encodedOnly returns the plan as if the renditions that are encoded were all of it.
+func encodedOnly(p *video.Plan) *video.Plan {
+	other := *p
+	other.Renditions = slices.DeleteFunc(slices.Clone(p.Renditions), func(r video.Rendition) bool { return r.Making == video.Copied })
+	return &other
+}
+
+// lastFilters are what every rendition of chunk n goes through at last.
+func lastFilters(p *video.Plan, n int, with codecEncoder) []string {
+	return slices.DeleteFunc([]string{stillFrames(p, n), with.upload}, func(f string) bool { return f == "" })
+}
+
+// encodedGraph makes the frames of chunk n for all renditions of a plan, in the memory of the device that encodes them.
+func encodedGraph(p *video.Plan, n int, with codecEncoder) string {
+	filters := graphFrom(sourceLabel(p), p, chunkFilters(p, n), toVideo, func(r video.Rendition) string { return thinFilter(p, r) })
+	if last := lastFilters(p, n, with); len(last) > 0 {
 		for i := range p.Renditions {
 			filters += fmt.Sprintf(";[v%[1]d]%[2]s[d%[1]d]", i, strings.Join(last, ","))
 		}
 	}
-	args := slices.Concat(with.setup, ffmpeg.FrameArgs(job, p.Input, p.Chunks[n].Seek, threads), []string{"-filter_complex", filters})
+	return filters
+}
+
+// chunkFileArgs are the options of the chunk file of rendition i, and its name.
+func chunkFileArgs(job ffmpeg.Job, p *video.Plan, i int) []string {
 	scale := strconv.Itoa(p.Timescale)
-	for i, r := range p.Renditions {
-		args = append(args, "-map", fmt.Sprintf(output, i))
-		args = append(args, with.renditionArgs(p, r, n, threads)...)
-		args = append(args, "-fps_mode", "passthrough", "-enc_time_base", "1:"+scale)
-		if !ffmpeg.HasTimestamps(p.Input) {
-			args = append(args, "-bsf:v", fromZero)
-		}
-		args = append(args, ffmpeg.NoMetadata...)
-		args = append(args, "-avoid_negative_ts", "disabled",
-			"-movie_timescale", scale, "-video_track_timescale", scale,
-			"-f", "mp4", ffmpeg.FileURL(chunkFilePath(job, i)))
+	return slices.Concat(ffmpeg.NoMetadata, []string{"-avoid_negative_ts", "disabled",
+		"-movie_timescale", scale, "-video_track_timescale", scale,
+		"-f", "mp4", ffmpeg.FileURL(chunkFilePath(job, i))})
+}
+
+// keyframes forces the keyframes of chunk n: those that the plan names, or the first frame of every two seconds of the
+// video. Times count as in the output; half a millisecond makes up for rounding.
+func keyframes(p *video.Plan, n int) string {
+	keys := p.Chunks[n].Keys
+	if len(keys) == 0 {
+		return keyGrid(p, n)
 	}
-	return args
+	times := make([]string, len(keys))
+	for i, k := range keys {
+		times[i] = strconv.FormatFloat(max(p.Input.TimeBase.Seconds(k-p.FirstPTS)-0.0005, 0), 'f', 4, 64)
+	}
+	return strings.Join(times, ",")
 }
 
 // keyGrid forces a keyframe at the first frame of every two seconds of the

@@ -15,8 +15,8 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
-// EncodeChunk encodes chunk n at every rendition with one decode. The outputs
-// are in the order of the plan's renditions and hold equally many frames, unless a profile gives them other frame rates.
+// EncodeChunk encodes chunk n at every rendition with one decode, and copies it where the plan says so. The outputs
+// hold equally many frames, unless a profile gives them other frame rates; those that are copied come last.
 //
 // A chunk of a longer video may be so damaged that nothing of it can be decoded.
 // It then has no outputs and no error: the video goes on without it, and the
@@ -43,7 +43,7 @@ func (enc *Encoder) EncodeChunk(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	if err := job.MissingFrames(framesOf(outputs), p.Chunks[n].FramesOf(p.Renditions[0])); err != nil {
 		return nil, fmt.Errorf("encode chunk %d: %w", n, err)
 	}
-	if len(outputs) == 0 && len(p.Chunks) == 1 {
+	if framesOf(outputs) == 0 && len(p.Chunks) == 1 {
 		return nil, ffmpeg.Undecodable()
 	}
 	progress.Report(1)
@@ -81,6 +81,7 @@ func (enc *Encoder) encodeChunkFiles(ctx context.Context, job ffmpeg.Job, p *vid
 	}
 	var outputs []Output
 	var err error
+	ours := false // the machine is to blame
 	for i, e := range all {
 		may := e.policy(enc.encodePolicy(job, p, p.Length(n)))
 		may.CPU += maxSlowdown * leadTime(p, n)
@@ -89,26 +90,33 @@ func (enc *Encoder) encodeChunkFiles(ctx context.Context, job ffmpeg.Job, p *vid
 		stderr, err = enc.run.Encode(run, job, may, chunkArgs(job, p, n, e, enc.threads), position)
 		cancel()
 		if sparse := job.SparseError(ctx, err, stderr); sparse != nil {
-			outputs, err = nil, sparse
+			outputs, err, ours = nil, sparse, true
 		} else {
-			outputs, err = checkChunkFiles(job, p, err, stderr)
+			ours = ffmpeg.MachineError(err, stderr) != nil
+			outputs, err = checkChunkFiles(job, p, n, err, stderr)
 		}
 		if err == nil || ctx.Err() != nil || i == len(all)-1 {
 			break
 		}
 		enc.log.WarnContext(ctx, "hardware could not encode a chunk; software does it", "encoder", e.name, "err", err)
 	}
+	if err != nil && ctx.Err() == nil && !ours && p.CopiedRendition() >= 0 {
+		return enc.encodeWithoutCopy(ctx, job, p, n, position)
+	}
 	return outputs, err
 }
 
 // checkChunkFiles checks what a run made of a chunk. The exit status proves
 // nothing in either direction, so the files decide.
-func checkChunkFiles(job ffmpeg.Job, p *video.Plan, err error, stderr string) ([]Output, error) {
+func checkChunkFiles(job ffmpeg.Job, p *video.Plan, n int, err error, stderr string) ([]Output, error) {
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
 		return nil, ours
 	}
 	var outputs []Output
 	for i, r := range p.Renditions {
+		if r.Making == video.Copied {
+			continue
+		}
 		out, checkErr := checkFile(chunkFilePath(job, i), p.OutputCodec(), &r, p.Duration)
 		if checkErr != nil && err == nil {
 			return nil, checkErr
@@ -116,29 +124,39 @@ func checkChunkFiles(job ffmpeg.Job, p *video.Plan, err error, stderr string) ([
 		out.Rendition = i
 		outputs = append(outputs, out)
 	}
-	frames := outputs[0].Frames
+	frames := framesOf(outputs)
+	if len(outputs) == 0 {
+		var countErr error
+		if frames, countErr = decodedFrames(job); countErr != nil {
+			return nil, countErr
+		}
+	}
 	switch {
 	case err != nil && frames == 0 && !ffmpeg.SourceDamaged(stderr):
 		return nil, cmp.Or(tooSmall(p), err)
 	case err != nil && frames > 0:
 		return nil, err
 	case frames == 0:
-		return nil, nil
+		return notCopied(p, 0), nil
 	}
-	return outputs, checkFrames(p, outputs)
+	if err := checkFrames(p, outputs); err != nil {
+		return nil, err
+	}
+	copied, err := finishCopies(job, p, n, frames, stderr)
+	return append(outputs, copied...), err
 }
 
 // checkFrames compares the numbers of frames of renditions that have the same frame rate.
 func checkFrames(p *video.Plan, outputs []Output) error {
 	same := map[int]int{} // the first rendition of each rate
 	for i, o := range outputs {
-		rate := p.Renditions[i].Profile.MaxFPS
+		rate := p.Renditions[o.Rendition].Profile.MaxFPS
 		first, met := same[rate]
 		if !met {
 			same[rate], first = i, i
 		}
 		if o.Frames == 0 || o.Frames != outputs[first].Frames {
-			return fmt.Errorf("rendition %d has %d frames, rendition %d has %d", i, o.Frames, first, outputs[first].Frames)
+			return fmt.Errorf("rendition %d has %d frames, rendition %d has %d", o.Rendition, o.Frames, outputs[first].Rendition, outputs[first].Frames)
 		}
 	}
 	return nil

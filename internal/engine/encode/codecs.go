@@ -51,6 +51,7 @@ type settings struct {
 	fps           float64 // 0 if unknown
 	effort        effort
 	kbps, buffer  int // cap of this chunk: kbit/s, kbit
+	gop           int // frames from a keyframe to the next one, for encoders that cannot be told where to put them
 	highest       int // cap of the whole rendition in kbit/s, which decides the level
 	threads       int
 	hdr           bool // 10 bits, and what is known of the light
@@ -112,7 +113,7 @@ func (e codecEncoder) policy(p sandbox.Policy) sandbox.Policy {
 func (e codecEncoder) renditionArgs(p *video.Plan, r video.Rendition, n, threads int) []string {
 	args := e.args(settingsFor(p, r, n, threads))
 	if !e.fixedGOP {
-		args = append(args, "-force_key_frames", keyGrid(p, n))
+		args = append(args, "-force_key_frames", keyframes(p, n))
 	}
 	return args
 }
@@ -211,7 +212,7 @@ func svtArgs(o settings) []string {
 	o.kbps, o.buffer = o.highest, bufferSize(o.highest)
 	args := []string{"-c:v", "libsvtav1", "-preset", o.effort.preset, "-crf", o.effort.rateFactor()}
 	args = append(args, o.bitrateCap()...)
-	args = append(args, "-pix_fmt", pixels, "-g", strconv.Itoa(max(1, int(math.Round(2*o.fps)))))
+	args = append(args, "-pix_fmt", pixels, "-g", strconv.Itoa(o.gop))
 	return append(args, "-svtav1-params", strings.Join(params, ":"))
 }
 

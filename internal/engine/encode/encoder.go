@@ -94,6 +94,8 @@ type Output struct {
 	Size      int64
 	Lost      time.Duration // of the audio: what could not be decoded
 	Whole     string        // of the last piece of the audio: the file with all of it
+	// NotCopied is why the picture of a rendition cannot be copied, as it was to be. It then has no file.
+	NotCopied video.CopyReason
 }
 
 // ErrNoAudio means that the audio track holds nothing that could be decoded. The

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/spool-video/spool/internal/engine/enginetest"
+	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
 	"github.com/spool-video/spool/test/need"
 )
@@ -47,7 +48,7 @@ func TestLevelOf(t *testing.T) {
 		{"no known rate", 1280, 720, 0, "3.1"},
 	}
 	for _, tt := range tests {
-		kbps := maxBitrate(video.Rendition{Width: tt.w, Height: tt.h}, tt.rate)
+		kbps := plan.MaxBitrate(video.Rendition{Width: tt.w, Height: tt.h}, tt.rate)
 		got, ok := levelOf(tt.w, tt.h, tt.rate, kbps, bufferSize(kbps))
 		if got.name != tt.want || ok != (tt.want != "") {
 			t.Errorf("%s: levelOf = %q, %v; want %q", tt.name, got.name, ok, tt.want)
@@ -72,7 +73,7 @@ func TestHEVCLevelOf(t *testing.T) {
 		{1920, 1080, 60, "4.1"}, {1080, 1920, 60, "4.1"}, {3840, 2160, 30, "5.1"}, {3840, 2160, 60, "5.2"}, {7680, 4320, 30, "6.1"},
 		{7680, 4320, 60, "6.2"}, {8192, 4500, 120, ""},
 	} {
-		kbps := maxBitrate(video.Rendition{Width: tt.w, Height: tt.h}, tt.rate) * 10 / 13
+		kbps := plan.MaxBitrate(video.Rendition{Width: tt.w, Height: tt.h}, tt.rate) * 10 / 13
 		if got, ok := hevcLevelOf(tt.w, tt.h, tt.rate, kbps); got.name != tt.want || ok != (tt.want != "") {
 			t.Errorf("%d × %d at %g has level %q; want %q", tt.w, tt.h, tt.rate, got.name, tt.want)
 		}
@@ -86,7 +87,7 @@ func TestLevelIsTheLowest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, h := 2*rapid.IntRange(1, 4500).Draw(t, "w/2"), 2*rapid.IntRange(1, 4500).Draw(t, "h/2")
 		rate := rapid.Float64Range(1, 60).Draw(t, "rate")
-		kbps := rapid.IntRange(minBitrate, 200_000).Draw(t, "kbps")
+		kbps := rapid.IntRange(plan.MinBitrate, 200_000).Draw(t, "kbps")
 		got, ok := levelOf(w, h, rate, kbps, 2*kbps)
 		suffices := func(l level) bool {
 			mbs := ((w + 15) / 16) * ((h + 15) / 16)

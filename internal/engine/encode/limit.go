@@ -3,6 +3,7 @@ package encode
 import (
 	"math"
 
+	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -22,7 +23,7 @@ const (
 )
 
 // leastLimit is what every picture may have, in bits a second: below it, keyframes look bad.
-const leastLimit = minBitrate * 1000
+const leastLimit = plan.MinBitrate * 1000
 
 // sourceLimit returns how many bits a second the picture of a rendition may have on average, so that it does not have more
 // than its source. It returns false if the source says nothing, or if it is the size that limits the rendition.

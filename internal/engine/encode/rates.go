@@ -6,52 +6,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
 )
-
-// bitrateCaps limits the bitrate of each size. Quality is constant (CRF); the
-// cap only applies to video that is hard to compress, so that a player on an
-// ordinary line can keep up. The figures are for 16:9 and up to 30 frames a
-// second, in kbit/s; they follow the upper end of what streaming services
-// recommend for H.264. A size between two rows gets a proportional cap, so that
-// a new resolution name needs no row.
-var bitrateCaps = []struct{ shortSide, kbps int }{
-	{144, 300}, {240, 700}, {360, 1400}, {480, 2500}, {720, 5500},
-	{1080, 10_000}, {1440, 18_000}, {2160, 40_000}, {4320, 120_000},
-}
-
-const (
-	minBitrate = 64 // kbit/s; below it, not even the headers of tiny frames fit well
-	// fastRate is the frame rate above which the cap is half as high again:
-	// frames that are closer in time differ less, so twice would be too much.
-	fastRate = 33
-)
-
-// maxBitrate returns the highest bitrate of a rendition in kbit/s. Between the
-// sizes of the table, and for other aspect ratios, it is proportional to the
-// number of pixels.
-func maxBitrate(r video.Rendition, rate float64) int {
-	row := bitrateCaps[len(bitrateCaps)-1]
-	for _, c := range bitrateCaps {
-		if min(r.Width, r.Height) <= c.shortSide {
-			row = c
-			break
-		}
-	}
-	pixels := float64(row.shortSide) * float64(row.shortSide) * 16 / 9
-	kbps := float64(row.kbps) * float64(r.Width*r.Height) / pixels
-	if rate > fastRate {
-		kbps *= 1.5
-	}
-	return max(int(kbps), minBitrate)
-}
 
 // capOf returns the highest bitrate of a rendition in kbit/s: what its profile says, or else the table's.
 func capOf(r video.Rendition, rate float64) int {
 	if r.Profile.MaxBitrate > 0 {
 		return r.Profile.MaxBitrate / 1000
 	}
-	return maxBitrate(r, rate)
+	return plan.MaxBitrate(r, rate)
 }
 
 // highestBitrate returns the cap of a rendition's size in a codec, in kbit/s. HEVC and AV1 need three quarters of
@@ -61,7 +25,7 @@ func highestBitrate(codec video.Codec, r video.Rendition, fps float64) int {
 	if codec != video.H264 {
 		kbps /= 1.3
 	}
-	return max(int(kbps), minBitrate)
+	return max(int(kbps), plan.MinBitrate)
 }
 
 // bufferSeconds is how many seconds of its bits a player has to buffer before it starts: a keyframe and what follows
@@ -116,7 +80,7 @@ const (
 // at is the effort for a frame rate. Fast videos have fewer bits for each frame and run into their caps: there, a
 // brief search costs picture instead of bytes.
 func (e effort) at(fps float64) effort {
-	if fps > fastRate {
+	if fps > plan.FastRate {
 		e.options = strings.Replace(e.options, brief, "", 1)
 	}
 	return e
@@ -183,6 +147,7 @@ func settingsFor(p *video.Plan, r video.Rendition, n, threads int) settings {
 		highest: highestBitrate(codec, r, fps),
 	}
 	o.kbps, o.buffer = chunkRate(p, r, n, o.highest)
+	o.gop = gopOf(p, n, fps)
 	o.hdr, o.mastering, o.light = p.OutputRange() != video.SDR, p.Input.Mastering, p.Input.Light
 	return o
 }
@@ -197,4 +162,14 @@ func outputRate(p *video.Plan, r video.Rendition) float64 {
 		fps = min(fps, float64(most))
 	}
 	return fps
+}
+
+// gopOf returns how many frames there are from a keyframe of chunk n to the next one. Where the keyframes of a source are
+// not evenly apart, it is two seconds as usual: segments then begin at other times than in other codecs, between which
+// players do not change, and none lasts too long to be listed beside them.
+func gopOf(p *video.Plan, n int, fps float64) int {
+	if gop := p.Chunks[n].GOP; gop > 0 {
+		return gop
+	}
+	return max(1, int(math.Round(2*fps)))
 }

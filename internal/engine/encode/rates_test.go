@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spool-video/spool/internal/engine/plan"
 	"github.com/spool-video/spool/internal/video"
 )
 
@@ -20,11 +21,11 @@ func TestCapGrowsWithFramesAndRate(t *testing.T) {
 		{"full HD, fast", 1920, 1080, 50, 15_000},
 		{"wide video", 1920, 800, 24, 7407},
 		{"between two sizes", 960, 540, 25, 3093},
-		{"tiny", 16, 8, 25, minBitrate},
+		{"tiny", 16, 8, 25, plan.MinBitrate},
 		{"larger than the table", 8192, 4500, 25, 133_333},
 	}
 	for _, tt := range tests {
-		if got := maxBitrate(video.Rendition{Width: tt.w, Height: tt.h}, tt.rate); got != tt.want {
+		if got := plan.MaxBitrate(video.Rendition{Width: tt.w, Height: tt.h}, tt.rate); got != tt.want {
 			t.Errorf("%s: maxBitrate = %d kbit/s; want %d", tt.name, got, tt.want)
 		}
 	}

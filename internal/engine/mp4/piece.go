@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	mp4ff "github.com/Eyevinn/mp4ff/mp4"
@@ -132,6 +133,23 @@ func GrowingAudio(pieces []*Piece, all bool, videoScale int) (*Segments, error) 
 func Fetchable(encoded time.Duration) time.Duration {
 	const segment = segmentLength * time.Second
 	return max(encoded-segment/4, 0).Truncate(segment)
+}
+
+// FetchableOf is Fetchable of a track that has keyframes at these times.
+func FetchableOf(keys []time.Duration) func(encoded time.Duration) time.Duration {
+	times := make([]int64, len(keys))
+	for i, k := range keys {
+		times[i] = int64(k)
+	}
+	starts := SegmentStarts(times, int64(time.Second))
+	return func(encoded time.Duration) time.Duration {
+		known := int64(encoded - segmentLength*time.Second/4) // a later one may be joined to the one before
+		i, found := slices.BinarySearch(starts, known)
+		if !found {
+			i--
+		}
+		return time.Duration(starts[max(i, 0)])
+	}
 }
 
 // segments cuts a track as if it had been written to a file and read back.

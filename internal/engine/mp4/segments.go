@@ -162,7 +162,7 @@ func (s *Segments) cutAtKeyframes(pts []int64, end int64, growing bool) error {
 	if s.sync != nil && (len(s.sync) == 0 || s.sync[0] != 1) {
 		return errors.New("the track does not start with a keyframe")
 	}
-	length, slack := segmentLength*s.Timescale, s.Timescale/100
+	length := segmentLength * s.Timescale
 	m := mark{at: s.spans[0].offset}
 	current := Segment{mark: m}
 	keys := 0 // met so far
@@ -170,7 +170,7 @@ func (s *Segments) cutAtKeyframes(pts []int64, end int64, growing bool) error {
 		if s.sync == nil || keys < len(s.sync) && s.sync[keys] == uint32(i+1) {
 			keys++
 			begins := max(p, 0)
-			if (begins+slack)/length > (current.Start+slack)/length && begins-current.Start >= length/2 {
+			if beginsSegment(begins, current.Start, s.Timescale) {
 				if i == 0 {
 					return errors.New("the track does not start at its beginning")
 				}
@@ -190,6 +190,41 @@ func (s *Segments) cutAtKeyframes(pts []int64, end int64, growing bool) error {
 	s.add(current, end, len(pts))
 	s.joinLast(length / 4)
 	return nil
+}
+
+// beginsSegment reports whether a segment begins at a keyframe, if the one before begins at start.
+func beginsSegment(key, start, scale int64) bool {
+	length, slack := segmentLength*scale, scale/100
+	return (key+slack)/length > (start+slack)/length && key-start >= length/2
+}
+
+// SegmentStarts returns when the segments of a track begin that has keyframes at these times, in ticks. The first of
+// them must be 0.
+func SegmentStarts(keys []int64, scale int64) []int64 {
+	starts := []int64{0}
+	for _, k := range keys {
+		if beginsSegment(k, starts[len(starts)-1], scale) {
+			starts = append(starts, k)
+		}
+	}
+	return starts
+}
+
+// LongestSegment returns how long the longest segment of a track will be that has keyframes at these times and ends at
+// end.
+func LongestSegment(keys []int64, end, scale int64) (longest int64) {
+	starts := SegmentStarts(keys, scale)
+	if last := len(starts) - 1; last > 0 && end-starts[last] < segmentLength*scale/4 { // see joinLast
+		starts = starts[:last]
+	}
+	for i, start := range starts {
+		next := end
+		if i+1 < len(starts) {
+			next = starts[i+1]
+		}
+		longest = max(longest, next-start)
+	}
+	return longest
 }
 
 // add adds a segment that ends before a sample.

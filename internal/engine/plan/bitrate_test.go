@@ -9,18 +9,19 @@ import (
 	"github.com/spool-video/spool/internal/video"
 )
 
+// film has a keyframe every second, and the given bytes in each.
+func film(bytes ...int64) *probe.Timeline {
+	l := probe.NewTimeline()
+	for i, b := range bytes {
+		l.Add(probe.Packet{Type: "video", PTS: int64(i * 1000), Duration: 500, Size: b / 2, Flags: "K_"})
+		l.Add(probe.Packet{Type: "video", PTS: int64(i*1000 + 500), Duration: 500, Size: b / 2, Flags: "__"})
+	}
+	l.Sort()
+	return l
+}
+
 func TestBytesOfAChunk(t *testing.T) {
 	t.Parallel()
-	// A key every second; the number is the bytes of that second.
-	film := func(bytes ...int64) *probe.Timeline {
-		l := probe.NewTimeline()
-		for i, b := range bytes {
-			l.Add(probe.Packet{Type: "video", PTS: int64(i * 1000), Duration: 500, Size: b / 2, Flags: "K_"})
-			l.Add(probe.Packet{Type: "video", PTS: int64(i*1000 + 500), Duration: 500, Size: b / 2, Flags: "__"})
-		}
-		l.Sort()
-		return l
-	}
 	cut := probe.NewTimeline() // an edit list cuts into its first group
 	cut.Add(probe.Packet{Type: "video", PTS: -500, Duration: 500, Size: 1000, Flags: "KD"})
 	cut.Add(probe.Packet{Type: "video", PTS: 0, Duration: 500, Size: 500, Flags: "__"})

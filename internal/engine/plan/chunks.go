@@ -62,6 +62,9 @@ func (c Chunking) forPixels(perSecond float64) Chunking {
 func pixelRate(p *video.Plan) float64 {
 	pixels := 0.0
 	for _, r := range p.Renditions {
+		if r.Making == video.Copied {
+			continue
+		}
 		pixels += float64(r.Width) * float64(r.Height)
 	}
 	return pixels * min(p.Input.FrameRate, maxRate)
@@ -76,11 +79,11 @@ const (
 	atFrames            // and as short as Chunking.Head says, wherever the keyframes are
 )
 
-// chunks cuts a video at keyframes. A video whose container does not seek
+// chunks cuts a video at some of its keyframes. A video whose container does not seek
 // exactly, or whose frames have no times, is one chunk.
 //
 // Under a frame-rate limit, a chunk begins only at a frame that is kept.
-func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, reliable bool, head headCut, limit frameLimit) []video.Chunk {
+func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, keys []int64, reliable bool, head headCut, limit frameLimit) []video.Chunk {
 	out := []video.Chunk{{Start: line.First, End: line.Until(), Seek: video.NoSeek}}
 	ticks := func(d time.Duration) int64 { return int64(tb.Ticks(d.Seconds())) }
 	end := line.Last + line.LastDuration
@@ -90,7 +93,6 @@ func (c Chunking) chunks(line *probe.Timeline, tb video.Ratio, reliable bool, he
 	if !reliable || line.Untimed || end-line.First < ticks(c.Whole) {
 		return out
 	}
-	keys := borders(line)
 	for {
 		start := out[len(out)-1].Start
 		length, frames := max(ticks(c.Min), min(ticks(c.Length), (end-start)/c.Parts)), keys

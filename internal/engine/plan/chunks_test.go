@@ -35,7 +35,7 @@ func TestChunksGetShorter(t *testing.T) {
 				line.Keys = append(line.Keys, probe.Keyframe{PTS: at, Border: true})
 			}
 			var got []int64
-			for _, c := range DefaultChunking.chunks(line, video.Ratio{Num: 1, Den: 1}, true, likeTheRest, frameLimit{}) {
+			for _, c := range DefaultChunking.chunks(line, video.Ratio{Num: 1, Den: 1}, borders(line), true, likeTheRest, frameLimit{}) {
 				got = append(got, min(c.End, tt.seconds)-c.Start)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

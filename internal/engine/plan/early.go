@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spool-video/spool/internal/engine/probe"
@@ -50,7 +51,7 @@ func headOf(p *video.Plan, cut Chunking, s probe.Stream, line *probe.Timeline, l
 	switch {
 	case !playsEarly(p, cut, line, limit):
 		return likeTheRest
-	case onePacketPerFrame(s, line) && !line.Tangled:
+	case onePacketPerFrame(s, line) && !line.Tangled && p.LongestSegment == 0:
 		return atFrames
 	}
 	return atKeyframes
@@ -74,6 +75,9 @@ func divide(p *video.Plan, line *probe.Timeline, limit frameLimit) *video.Early 
 			e.Large = i
 			break
 		}
+	}
+	if !slices.ContainsFunc(p.Renditions[:e.Large], func(r video.Rendition) bool { return r.Making == video.Encoded }) {
+		e.Large = 0 // copying is no work, and all frames are decoded for the small ones
 	}
 	if p.Audio == nil {
 		return e

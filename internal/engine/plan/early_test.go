@@ -57,7 +57,7 @@ func TestTheFirstChunksAreShort(t *testing.T) {
 		{"at few keyframes", sparse, DefaultChunking, atKeyframes, []int64{0, 20_000, 40_000, 60_000}, []int64{none, 20_000, 40_000, 60_000}},
 		{"of a very large film", sparse, DefaultChunking.forPixels(1e12), atFrames, []int64{0, 5000, 9280, 14_000, 19_000, 22_000, 26_000}, []int64{none, none, none, none, none, 20_000, 20_000}},
 	} {
-		chunks := tt.cut.chunks(tt.line, ms, true, tt.head, frameLimit{})
+		chunks := tt.cut.chunks(tt.line, ms, borders(tt.line), true, tt.head, frameLimit{})
 		for i, c := range chunks[:len(tt.starts)] {
 			if c.Start != tt.starts[i] || c.Seek != tt.seeks[i] || c.End != chunks[i+1].Start {
 				t.Errorf("%s: chunk %d is %+v; want one from %d that is decoded from %d on", tt.name, i, c, tt.starts[i], tt.seeks[i])

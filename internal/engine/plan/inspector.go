@@ -84,4 +84,7 @@ type Request struct {
 	Profile    *video.Profile // nil: none
 	// AcceptAudio has a file with sound and no picture be made with a picture of its own, in cover.Path of the job.
 	AcceptAudio bool
+	CopySource  bool        // copy its picture, if it plays everywhere as it is
+	Watermark   bool        // one is laid over the picture
+	Before      *video.Plan // of an earlier pass over the file; nil: this is the first one
 }

@@ -59,11 +59,20 @@ func Make(found *probe.Result, ask Request, cut Chunking, sizes SizeLimits) (*vi
 	width, height, _ := displaySize(s)
 	p.Renditions = sizes.ladder(width, height, ask.Names, ask.Upscale)
 	applyProfile(p, ask.Profile, line)
+	file := source{found, s, line, limit}
+	chooseCopy(p, ask, file)
 	head := headOf(p, cut, s, line, limit)
 	if found.Still != "" {
 		cut = cut.forStill()
 	}
-	p.Chunks = cut.forPixels(pixelRate(p)).chunks(line, tb, found.SeeksExactly(), head, limit)
+	keys := borders(line)
+	if p.LongestSegment > 0 {
+		keys = file.keyframes(p)
+	}
+	p.Chunks = cut.forPixels(pixelRate(p)).chunks(line, tb, keys, found.SeeksExactly(), head, limit)
+	if p.LongestSegment > 0 {
+		file.setKeys(p)
+	}
 	if head != likeTheRest && len(p.Chunks) > 1 {
 		p.Early = divide(p, line, limit)
 	}

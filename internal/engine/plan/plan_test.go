@@ -161,7 +161,7 @@ func TestChunks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, DefaultChunking.chunks(tt.line, ms, tt.reliable, likeTheRest, frameLimit{})); diff != "" {
+			if diff := cmp.Diff(tt.want, DefaultChunking.chunks(tt.line, ms, borders(tt.line), tt.reliable, likeTheRest, frameLimit{})); diff != "" {
 				t.Errorf("chunks (-want +got):\n%s", diff)
 			}
 		})

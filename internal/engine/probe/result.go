@@ -37,7 +37,7 @@ var dispositions = []string{
 // entries are what ffprobe is asked for: what the types below have room for.
 var entries = []string{
 	"packet=codec_type,stream_index,pts,dts,duration,size,pos,flags", "packet_side_data=side_data_type",
-	"stream=index,codec_type,codec_name,codec_tag_string,width,height,pix_fmt,sample_aspect_ratio,field_order," +
+	"stream=index,codec_type,codec_name,profile,level,codec_tag_string,width,height,pix_fmt,sample_aspect_ratio,field_order," +
 		"color_range,color_space,color_transfer,color_primaries,avg_frame_rate,time_base,start_pts,bit_rate,channels,nb_frames",
 	"stream_disposition=" + strings.Join(dispositions, ","),
 	"stream_tags=language,title",
@@ -101,6 +101,8 @@ type Stream struct {
 	Index         int        `json:"index"`
 	Type          string     `json:"codec_type"`
 	Codec         string     `json:"codec_name"`
+	Profile       string     `json:"profile"`
+	Level         int        `json:"level"`
 	Tag           string     `json:"codec_tag_string"`
 	Width         int        `json:"width"`
 	Height        int        `json:"height"`

@@ -31,6 +31,7 @@ type Timeline struct {
 	Layout       Layout     // where the packets are in the file
 	leading      int        // how many packets after a keyframe may be shown before it
 	Tangled      bool       // some packets are shown before the keyframe before the last one
+	Discarded    int        // how many packets an edit list removes
 	Untimed      bool       // some packets have no presentation time, or the clock jumps
 	Last         int64      // the latest presentation time
 	LastDuration int64      // how long that frame lasts, or 0
@@ -93,6 +94,7 @@ func (l *Timeline) Add(p Packet) {
 		}
 	}
 	if discarded {
+		l.Discarded++
 		return // an edit list removes it
 	}
 	if l.End != math.MinInt64 && p.Duration > 0 && pts-l.End > gapPackets*p.Duration && len(l.Gaps) < maxGaps {

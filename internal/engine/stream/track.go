@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spool-video/spool/internal/engine/mp4"
 )
@@ -56,6 +57,8 @@ type Presentation struct {
 	Live  *Live // nil unless some of the tracks will grow
 
 	Chapters bool // the video has a file with chapters
+
+	LongestSegment time.Duration // that any track will have, if that is known; 0: not longer than usual
 }
 
 // Sound is a sound track.
@@ -207,7 +210,7 @@ func (p Presentation) severalCodecs() bool {
 
 // Target returns the EXT-X-TARGETDURATION of all playlists of the video.
 func (p Presentation) Target() int {
-	target := TargetDuration()
+	target := TargetDuration(p.LongestSegment.Microseconds())
 	for _, t := range p.tracks() {
 		for _, e := range t.entries() {
 			target = max(target, TargetDuration(e.Micros))

@@ -41,6 +41,8 @@ type Config struct {
 	// AcceptAudio: files with sound and no picture become videos, unless a client says otherwise.
 	AcceptAudio bool
 	Speech      speech.Config
+	// CopySource says whether the picture of a source may be copied, unless a client says otherwise.
+	CopySource video.CopySource
 	// Resolutions are made of an import whose client names none.
 	Resolutions []video.Name
 	Profiles    []video.Profile // that clients may choose

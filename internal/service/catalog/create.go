@@ -121,6 +121,9 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, profile *video.Profile,
 	}
 	v.Profile = profile
 	v.Speech, _ = c.config.Speech.For(d) // create has checked it
+	if d.CopySource == "" {
+		v.CopySource = c.config.CopySource
+	}
 	var err error
 	if v.Metadata, err = compactMetadata(d.Metadata); err != nil {
 		return video.Video{}, err

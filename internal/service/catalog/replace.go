@@ -57,6 +57,9 @@ func asBefore(d video.Draft, v video.Video) video.Draft {
 	if d.HDR == "" && len(video.WithoutH264(d.Codecs)) > 0 {
 		d.HDR = v.HDR
 	}
+	if d.CopySource == "" {
+		d.CopySource = v.CopySource
+	}
 	return d
 }
 

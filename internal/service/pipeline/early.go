@@ -22,11 +22,8 @@ type Parts struct {
 
 // VideoParts returns the parts of a rendition of the current pass.
 func VideoParts(v video.Video, steps []store.Step, rendition int) Parts {
-	kind := queue.Encode
-	if v.Plan.SetOf(rendition) == video.LargeSet {
-		kind = queue.Large
-	}
-	return chunkParts(kind, v, steps, rendition)
+	kinds := map[video.Set]queue.Kind{video.FirstSet: queue.Encode, video.LargeSet: queue.Large, video.RecodedSet: queue.Recode}
+	return chunkParts(kinds[v.Plan.SetOf(rendition)], v, steps, rendition)
 }
 
 // chunkParts returns the chunk files of a rendition that tasks of a kind have made.
@@ -117,7 +114,11 @@ func playable(v video.Video, steps []store.Step, now time.Time) bool {
 			return false
 		}
 	}
-	parts := VideoParts(v, steps, len(p.Renditions)-1)
+	smallest := len(p.Renditions) - 1
+	if !p.PlaysEarly(smallest) {
+		return false
+	}
+	parts := VideoParts(v, steps, smallest)
 	if parts.All || len(parts.Keys) == 0 {
 		return parts.All && len(parts.Keys) > 0
 	}
@@ -133,13 +134,28 @@ func playable(v video.Video, steps []store.Step, now time.Time) bool {
 // those before it, if so many seconds of video are encoded in a second.
 func keepsAhead(p *video.Plan, next int, there time.Duration, speed float64) bool {
 	end := there
+	fetchable := mp4.Fetchable
+	if p.SourceKeys() {
+		fetchable = mp4.FetchableOf(keyTimes(p))
+	}
 	for n := next; n < len(p.Chunks); n++ {
 		before := end
 		end += p.Length(n)
 		wait := time.Duration(float64(end-there) / speed)
-		if wait+playlistAge > mp4.Fetchable(before) {
+		if wait+playlistAge > fetchable(before) {
 			return false
 		}
 	}
 	return true
+}
+
+// keyTimes returns when the keyframes of all renditions are shown that are where the source has them.
+func keyTimes(p *video.Plan) []time.Duration {
+	var all []time.Duration
+	for _, c := range p.Chunks {
+		for _, k := range c.Keys {
+			all = append(all, time.Duration(p.Input.TimeBase.Seconds(k-p.FirstPTS)*float64(time.Second)))
+		}
+	}
+	return all
 }

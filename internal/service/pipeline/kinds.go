@@ -124,6 +124,19 @@ var kinds = []Kind{
 		Reads:  chunkSource, Writes: estimated(chunkBytes(video.LargeSet)),
 		Stage: Make,
 	},
+	{ // makes chunk n at the rendition that was to be copied, when its picture has turned out to be no good
+		Name: queue.Recode, Priority: always(largePriority),
+		Numbers: func(v video.Video) (int, int) {
+			if _, recoded := v.Plan.Only(video.RecodedSet); len(recoded) == 0 {
+				return 0, 0
+			}
+			return 0, len(v.Plan.Chunks)
+		},
+		Makes:  func(p *video.Plan, rendition int) bool { return p.SetOf(rendition) == video.RecodedSet },
+		Weight: chunkWeight(video.RecodedSet),
+		Reads:  chunkSource, Writes: estimated(chunkBytes(video.RecodedSet)),
+		Stage: Make,
+	},
 	{ // makes a whole sound track once, so that chunk borders are never heard, or a piece of it
 		Name: queue.Audio, Priority: audioPriorities,
 		Numbers: func(v video.Video) (int, int) { return 0, video.AudioTask(v.Plan.Sounds(), 0) },

@@ -18,6 +18,8 @@ type ChunkFile struct {
 	Rendition int
 	Path      string
 	Frames    int
+	// NotCopied is why the picture of the rendition cannot be copied, as it was to be; it has no file.
+	NotCopied video.CopyReason
 }
 
 // FinishChunk stores the files of a chunk. v is the video as it was when the task began. The transaction
@@ -25,10 +27,14 @@ type ChunkFile struct {
 func (t *Tasks) FinishChunk(ctx context.Context, task queue.Task, v video.Video, files []ChunkFile) error {
 	r, codec := newResult(v), KindOf(task.Kind).Codec
 	for _, f := range files {
+		r.frames = max(r.frames, int64(f.Frames))
+		if f.NotCopied != "" {
+			r.record = t.recode(f.NotCopied)
+			continue
+		}
 		if _, err := t.blobs.PutFile(ctx, objects.Chunk(v.Folder(), codec, task.Number, f.Rendition, r.run), f.Path); err != nil {
 			return fmt.Errorf("store chunk file: %w", err)
 		}
-		r.frames = max(r.frames, int64(f.Frames))
 	}
 	if codec != "" {
 		r.made = ratesOf(v, codec)
@@ -56,6 +62,11 @@ func (t *Tasks) finishPart(ctx context.Context, tx *store.Tx, task queue.Task, r
 	}
 	if err := r.store(ctx, tx, task.Video); err != nil {
 		return err
+	}
+	if r.record != nil { // it may have added steps
+		if steps, err = tx.Steps(ctx, task.Video); err != nil {
+			return err
+		}
 	}
 	v, err := tx.Video(ctx, task.Video)
 	if err != nil {
@@ -134,7 +145,7 @@ func assembleTasks(v video.Video, renditions []int) []queue.Task {
 // the audio. The other set may have open ones, so a chunk has the frames that either of them found.
 func verdict(v video.Video, steps []store.Step) []video.Warning {
 	frames := make([]int, len(v.Plan.Chunks))
-	for set, kind := range map[video.Set]queue.Kind{video.FirstSet: queue.Encode, video.LargeSet: queue.Large} {
+	for set, kind := range map[video.Set]queue.Kind{video.FirstSet: queue.Encode, video.LargeSet: queue.Large, video.RecodedSet: queue.Recode} {
 		part, _ := v.Plan.Only(set)
 		rate := video.HighestRate(part.Renditions)
 		for n, s := range stepsOf(kind, steps, len(frames)) {

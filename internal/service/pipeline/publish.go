@@ -76,6 +76,7 @@ func (t *Tasks) publish(ctx context.Context, tx *store.Tx, id video.ID, renditio
 			continue
 		}
 		r.Width, r.Height, r.SizeBytes, r.Bitrate = f.Width, f.Height, staged.Size, bitrate(staged.Size, f.Duration)
+		r.Copied = v.Plan.Renditions[rendition].Making == video.Copied
 		if err := publishResolution(ctx, tx, v, r, staged.Key, c); err != nil {
 			return err
 		}

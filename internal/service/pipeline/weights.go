@@ -18,15 +18,11 @@ func chunkWeight(s video.Set) func(*video.Plan, int) float64 {
 		if p.Early != nil && p.Early.Large > 0 {
 			large = setCost(p, video.LargeSet)
 		}
-		part := small
-		if s == video.LargeSet {
-			part = large
-		}
 		length := max(p.Length(n).Seconds(), 0.1)
 		if small+large == 0 {
 			return length
 		}
-		return length * part / (small + large)
+		return length * setCost(p, s) / (small + large)
 	}
 }
 
@@ -35,7 +31,9 @@ func setCost(p *video.Plan, s video.Set) float64 {
 	part, _ := p.Only(s)
 	pixels := decodeShare * float64(p.Input.CodedWidth) * float64(p.Input.CodedHeight)
 	for _, r := range part.Renditions {
-		pixels += float64(r.Width) * float64(r.Height)
+		if r.Making != video.Copied {
+			pixels += float64(r.Width) * float64(r.Height)
+		}
 	}
 	return pixels
 }

@@ -109,7 +109,7 @@ func (g *growingVideo) parts(name string) (pipeline.Parts, bool) {
 		return pipeline.Parts{}, false
 	}
 	parts := pipeline.VideoParts(g.Video, g.steps, n)
-	return parts, parts.All || g.Plan.SetOf(n) == video.FirstSet
+	return parts, parts.All || g.Plan.PlaysEarly(n)
 }
 
 func (p *Player) readPiece(ctx context.Context, key string) (*mp4.Piece, error) {

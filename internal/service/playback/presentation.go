@@ -160,6 +160,7 @@ func (p *Player) presentGrowing(ctx context.Context, at place, s sources, files 
 		return stream.Presentation{}, nil
 	}
 	show := stream.NewPresentation(tracks, stream.OnlySound(files))
+	show.LongestSegment = g.Plan.LongestSegment
 	sound, err := p.addSounds(ctx, at, s, &show)
 	if err == nil && (more || sound) {
 		show.Live = &stream.Live{Began: g.PlayableAt, Now: p.now()}

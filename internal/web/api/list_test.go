@@ -30,7 +30,7 @@ func readyState() catalog.State {
 }
 
 const readyStateJSON = `{"id":"` + testID + `","filename":"a.mp4","title":"A film","status":"ready","isPublic":false,"customMetadata":{"url":"a&b<c>","n":12345678901234567890},"resolutions":{` +
-	`"720p":{"id":"` + resolutionID + `","status":"ready","width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"progress":1},` +
+	`"720p":{"id":"` + resolutionID + `","status":"ready","width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"method":"encoded","progress":1},` +
 	`"144p":{"id":"` + resolutionID + `","status":"fail","progress":0.5,"failure":{"code":"limit_time","message":"It took too long."}}},` +
 	`"tags":[],"audioTracks":[],"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"sizeBytes":3000,"progress":1,"playable":true,"warnings":[{"code":"truncated","message":"It is cut off."}]}`
 

@@ -138,7 +138,7 @@ func TestViewOfAVideo(t *testing.T) {
 	t.Parallel()
 	const full = `{"id":"` + testID + `","title":"A film","status":"ready","isPublic":false,"customMetadata":{"url":"a&b<c>","n":12345678901234567890},"resolutions":{` +
 		`"720p":{"id":"` + resolutionID + `","status":"ready","videoUrl":"http://h/v/1.k.s/x/720p.mp4?a=1&b=2","thumbnailImageUrls":["http://h/v/1.k.s/x/720p-0.jpg"],` +
-		`"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"progress":1},` +
+		`"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"method":"encoded","progress":1},` +
 		`"144p":{"id":"` + resolutionID + `","status":"fail","videoUrl":"http://h/v/1.k.s/x/144p.mp4","thumbnailImageUrls":[],"progress":0.5,` +
 		`"failure":{"code":"limit_time","message":"It took too long."}}},"tags":[],"hlsUrl":"http://h/v/1.k.t/x/master.m3u8","dashUrl":"http://h/v/1.k.t/x/manifest.mpd","posterUrl":"http://h/v/1.k.p/x/poster.jpg","audioTracks":[],"captions":[],"chapters":[],` +
 		`"createdAt":"2030-01-02T11:00:00Z","durationSeconds":2.5,"sizeBytes":3000,"progress":1,"playable":true,"warnings":[{"code":"truncated","message":"It is cut off."}]}`

@@ -42,6 +42,7 @@ type newFile struct {
 	HDR                        video.HDR        `json:"hdr,omitempty" enum:"sdr,keep" doc:"As for a new video. Absent: as for the file before."`
 	Profile                    *string          `json:"profile,omitempty" maxLength:"64" nullable:"true" doc:"As for a new video. Empty: none. Absent or null: as for the file before."`
 	AcceptAudio                *bool            `json:"acceptAudio,omitempty" nullable:"true" doc:"As for a new video. Absent or null: as for the file before."`
+	CopySource                 video.CopySource `json:"copySource,omitempty" enum:"never,auto" doc:"As for a new video. Absent: as for the file before."`
 	MaxDurationSeconds         *float64         `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"As for a new video. Absent or null: as for the file before."`
 }
 
@@ -51,7 +52,7 @@ func (n *newFile) draft() video.Draft {
 	return video.Draft{
 		Filename: n.Filename, Resolutions: convertAll[video.Name](n.Resolutions), Thumbnails: n.ThumbnailTimestampsSeconds,
 		Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
-		Trim: n.Trim.trim(), HDR: n.HDR, Profile: n.Profile, AcceptAudio: n.AcceptAudio, MaxSeconds: n.MaxDurationSeconds,
+		Trim: n.Trim.trim(), HDR: n.HDR, Profile: n.Profile, AcceptAudio: n.AcceptAudio, CopySource: n.CopySource, MaxSeconds: n.MaxDurationSeconds,
 	}
 }
 

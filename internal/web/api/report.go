@@ -46,6 +46,7 @@ type reportView struct {
 	Failure   *failure           `json:"failure,omitempty" doc:"Why status is fail."`
 	Found     *foundView         `json:"found,omitempty" doc:"What the file contains; known once it has been inspected."`
 	Decisions []decisionView     `json:"decisions,omitempty" doc:"How it is converted, and why; known once it has been inspected."`
+	Copy      *copyView          `json:"copy,omitempty" doc:"What became of copySource auto; known once the file has been inspected. Absent with never."`
 	Warnings  []failure          `json:"warnings" nullable:"false" doc:"Problems of a file that was converted nevertheless."`
 	Runs      []runView          `json:"runs" nullable:"false" doc:"The programs that were run, in the order they ended. If there are very many, only the first and those that failed are listed."`
 	Totals    totalsView         `json:"totals" doc:"The cost of all runs, including those that are not listed."`
@@ -62,6 +63,19 @@ type fileView struct {
 	Language    string         `json:"language,omitempty" example:"en"`
 	Label       string         `json:"label,omitempty"`
 	SizeBytes   int64          `json:"sizeBytes"`
+}
+
+// copyView is what became of the wish to copy the picture of a file.
+type copyView struct {
+	Copied  bool               `json:"copied" doc:"A resolution is the picture of the file. false with no reasons: none has the size of the file, or they were made with other keyframes before."`
+	Reasons []video.CopyReason `json:"reasons" nullable:"false" enum:"codec,profile,pixel_format,hdr,interlaced,aspect,rotated,edit_list,frame_rate,open_gop,keyframe_distance,bitrate,damaged,watermark,trim" doc:"Why it is encoded: all that inspecting the file found, or what was found when it was read."`
+}
+
+func viewCopy(p *video.Plan) *copyView {
+	if p.Copy == nil {
+		return nil
+	}
+	return &copyView{Copied: p.CopiedRendition() >= 0, Reasons: append([]video.CopyReason{}, p.Copy.Reasons...)}
 }
 
 // foundView is what was found in the file.
@@ -148,9 +162,10 @@ type outputView struct {
 	Height    int     `json:"height"`
 	SizeBytes int64   `json:"sizeBytes"`
 	Bitrate   int64   `json:"bitrate" doc:"In bits per second."`
-	CRF       float64 `json:"crf,omitempty" doc:"The quality setting of the encoder: less is better. Absent where hardware encodes."`
+	Method    string  `json:"method" enum:"encoded,copied" doc:"copied: its picture is the picture of the file."`
+	CRF       float64 `json:"crf,omitempty" doc:"The quality setting of the encoder: less is better. Absent where hardware encodes, and where the picture is copied."`
 
-	MaxBitrate int64 `json:"maxBitrate,omitempty" doc:"The most bits a second that its picture was allowed to have on average, because the picture of the source has so few. Absent where the source set no limit."`
+	MaxBitrate int64 `json:"maxBitrate,omitempty" doc:"The most bits a second that its picture was allowed to have on average, because the picture of the source has so few. Absent where the source set no limit, and where the picture is copied."`
 
 	SSIM *float64 `json:"ssim,omitempty" maximum:"1" doc:"Structural similarity to the source (luma of sampled frames); 1 is identical. Known soon after the video is ready, if the server measures it."`
 	PSNR *float64 `json:"psnr,omitempty" doc:"Peak signal-to-noise ratio of the same frames, in decibels, at most 100."`
@@ -200,7 +215,7 @@ func viewReport(r catalog.Report) *reportView {
 		Warnings: viewWarnings(v.Warnings), Runs: []runView{}, Totals: viewTotals(v, r.Cost),
 	}
 	if v.Plan != nil {
-		out.Found = viewFound(v)
+		out.Found, out.Copy = viewFound(v), viewCopy(v.Plan)
 		for _, d := range v.Plan.Decisions() {
 			out.Decisions = append(out.Decisions, decisionView{Decision: d.What, Reason: d.Why})
 		}
@@ -289,7 +304,10 @@ func viewCodecCosts(v video.Video, runs []video.Execution) []codecCostView {
 }
 
 func viewOutput(v video.Video, r video.Resolution) outputView {
-	o := outputView{Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate, CRF: v.Plan.CRF(r.Name, video.H264), MaxBitrate: v.Plan.MaxBitrate(r.Name, video.H264)}
+	o := outputView{Width: r.Width, Height: r.Height, SizeBytes: r.SizeBytes, Bitrate: r.Bitrate, Method: methodOf(r)}
+	if !r.Copied {
+		o.CRF, o.MaxBitrate = v.Plan.CRF(r.Name, video.H264), v.Plan.MaxBitrate(r.Name, video.H264)
+	}
 	for _, x := range v.Variants(r) {
 		o.Variants = append(o.Variants, outputVariantView{
 			Codec: x.Codec, Status: x.Status, SizeBytes: x.SizeBytes, Bitrate: x.Bitrate, CRF: v.Plan.CRF(r.Name, x.Codec), MaxBitrate: v.Plan.MaxBitrate(r.Name, x.Codec), Failure: viewFailure(x.Failure),

@@ -29,7 +29,7 @@ func readyReport() catalog.Report {
 	}
 	v.Resolutions = []video.Resolution{
 		{Name: "720p", Status: video.Ready, Width: 1280, Height: 720, SizeBytes: 1000, Bitrate: 3200, Quality: &video.QualityScore{SSIM: 0.98765432, PSNR: 41.23456}},
-		{Name: "144p", Status: video.Ready, Width: 256, Height: 144, SizeBytes: 10, Bitrate: 32},
+		{Name: "144p", Status: video.Ready, Width: 256, Height: 144, SizeBytes: 10, Bitrate: 32, Copied: true},
 		{Name: "240p", Status: video.Fail},
 	}
 	v.Files = []video.File{{Name: "poster.jpg", Kind: "poster", ContentType: "image/jpeg", Size: 5}, {Name: "a.vtt", Language: "en", Label: "English"}}
@@ -57,8 +57,8 @@ func TestReport(t *testing.T) {
 		`{"task":"encode","number":3,"attempt":2,"program":"ffmpeg","arguments":["-i","file:source","a<b&c"],"startedAt":"2030-01-02T12:00:00Z",` +
 		`"wallSeconds":0.5,"cpuSeconds":1,"maxMemoryBytes":1073741824,"result":"exit status 1"}],` +
 		`"totals":{"runs":2,"wallSeconds":1.5,"cpuSeconds":2,"queueSeconds":0.02,"totalSeconds":3},` +
-		`"outputs":{"720p":{"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"crf":26.5,"ssim":0.9877,"psnr":41.23},` +
-		`"144p":{"width":256,"height":144,"sizeBytes":10,"bitrate":32}},` +
+		`"outputs":{"720p":{"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"method":"encoded","crf":26.5,"ssim":0.9877,"psnr":41.23},` +
+		`"144p":{"width":256,"height":144,"sizeBytes":10,"bitrate":32,"method":"copied"}},` +
 		`"files":[{"name":"poster.jpg","kind":"poster","contentType":"image/jpeg","sizeBytes":5},` +
 		`{"name":"a.vtt","kind":"","contentType":"","language":"en","label":"English","sizeBytes":0}],"sha256":null}`
 	if !strings.HasPrefix(body, head) {

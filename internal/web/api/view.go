@@ -93,6 +93,7 @@ type ResolutionDetails struct {
 	SameAs    resolutionName `json:"sameAs,omitempty" doc:"The smallest resolution that has the same file, because the source has no more pixels or the server makes nothing larger. Absent otherwise."`
 	SizeBytes int64          `json:"sizeBytes,omitempty"`
 	Bitrate   int64          `json:"bitrate,omitempty" doc:"In bits per second."`
+	Method    string         `json:"method,omitempty" enum:"encoded,copied" doc:"copied: its picture is the picture of the file (copySource). Known once status is ready."`
 	Progress  float64        `json:"progress" minimum:"0" maximum:"1"`
 	Failure   *failure       `json:"failure,omitempty" doc:"Why status is fail."`
 	// Variants come last: older clients do not look for them.
@@ -163,9 +164,20 @@ func viewVideoDetails(s catalog.State) VideoDetails {
 // viewResolutionDetails views a resolution. A view without URLs passes "" and nil for the URLs.
 func viewResolutionDetails(r catalog.ResolutionState, h264 string, others map[video.Codec]string) ResolutionDetails {
 	return ResolutionDetails{
-		Width: r.Width, Height: r.Height, SameAs: resolutionName(r.SameAs), SizeBytes: r.SizeBytes, Bitrate: r.Bitrate,
+		Width: r.Width, Height: r.Height, SameAs: resolutionName(r.SameAs), SizeBytes: r.SizeBytes, Bitrate: r.Bitrate, Method: methodOf(r.Resolution),
 		Progress: r.Progress, Failure: viewFailure(r.Failure), Variants: viewVariants(r, h264, others),
 	}
+}
+
+// methodOf says how the picture of a resolution was made that is ready.
+func methodOf(r video.Resolution) string {
+	switch {
+	case r.Status != video.Ready:
+		return ""
+	case r.Copied:
+		return "copied"
+	}
+	return "encoded"
 }
 
 func viewFailure(f *video.Failure) *failure {

@@ -80,7 +80,7 @@ export class Resolution {
   // describe says how large the resolution is. A name above the size of the video is confusing without an explanation.
   #describe(state) {
     if (state.sameAs) return [`same as ${state.sameAs}`];
-    const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate)].filter(Boolean);
+    const words = [size(state.width, state.height), bytes(state.sizeBytes), bitrate(state.bitrate), state.method === "copied" && "copied from the file"].filter(Boolean);
     const short = Math.min(state.width ?? Infinity, state.height ?? Infinity);
     if (short < shortSides[this.#name] - 1) words.push(`the video is smaller than ${this.#name}, so it keeps its size`);
     return words;

@@ -37,6 +37,8 @@ export class UploadForm {
   #hevc = el("input", { type: "checkbox", id: "hevc", onchange: () => this.#offerHDR() });
   #hdr = el("input", { type: "checkbox", id: "hdr", disabled: true });
   #sound = el("input", { type: "checkbox", id: "sound" });
+  #copySource = el("select", { id: "copy-source" },
+    el("option", { value: "" }, "As the server is set"), el("option", { value: "auto" }, "Copied where it plays everywhere"), el("option", { value: "never" }, "Encoded again"));
   #trim = new TrimFields();
   #watermark = new WatermarkChoice();
   #tags = tagField("upload-tags", "Tags, separated by commas");
@@ -79,6 +81,7 @@ export class UploadForm {
         el("div", { class: "field" }, el("label", { for: "thumbnails" }, "Thumbnails at seconds"), this.#thumbnails),
         this.#trim.node, this.#tags.node, this.#expiry.node,
         el("label", { class: "check" }, this.#sound, el("span", {}, "Sound files, too: the cover or the waveform is the picture")),
+        el("div", { class: "field" }, el("label", { for: "copy-source" }, "The picture at its own size"), this.#copySource),
         el("label", { class: "check" }, this.#av1, el("span", {}, "Also in AV1: smaller files, made later when the server has time")),
         el("label", { class: "check" }, this.#hevc, el("span", {}, "Also in HEVC: smaller files for Apple devices, made later, too")),
         this.#watermark.node,
@@ -187,6 +190,7 @@ export class UploadForm {
       ...(this.#moreCodecs.length > 0 && { codecs: ["h264", ...this.#moreCodecs] }),
       ...(!this.#hdr.disabled && this.#hdr.checked && { hdr: "keep" }),
       ...(this.#sound.checked && { acceptAudio: true }),
+      ...(this.#copySource.value && { copySource: this.#copySource.value }),
       ...this.#trim.draft,
       ...this.#watermark.draft,
       ...(tags.length > 0 && { tags }), ...this.#expiry.change,
