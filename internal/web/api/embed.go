@@ -43,7 +43,7 @@ func newEmbeds(s Services, c *Config) *embeds {
 	return &embeds{s.Catalog, s.Audience, c, limit.NewRates[netip.Prefix](embedsPerSecond, embedBurst, time.Now)}
 }
 
-// register describes the operations. Their routes are those of handler.
+// register describes the operations, which handler serves.
 func (e *embeds) register(t *table) {
 	answer := reflect.TypeFor[embeddedView]()
 	one := operation{
