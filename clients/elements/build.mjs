@@ -1,6 +1,6 @@
 // Builds dist: the elements as modules that load nothing from elsewhere. The player is the one of Spool's own pages, from
 // internal/web/player; the transfer of files is the one of clients/typescript.
-import { readFileSync, rmSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
 
@@ -41,3 +41,4 @@ await build({
   outdir: path.join(here, "dist"), plugins: [libraries, tokens], external: ["react", "react/jsx-runtime"],
   bundle: true, splitting: true, chunkNames: "part-[hash]", format: "esm", minify: true, target: "es2022", legalComments: "none", logLevel: "warning",
 });
+for (const library of ["hls", "media-chrome"]) copyFileSync(path.join(web, `player/thirdparty/${library}.LICENSE`), path.join(here, "dist", `${library}.LICENSE`));

@@ -1,4 +1,5 @@
-// The look of the uploader. Every value is a custom property --spool-…; what a page does not set is as in Spool's console.
+// The look of the uploader. Every value is a custom property --spool-…; what a page does not set is as in Spool's console, light
+// or dark as the page says by color-scheme.
 
 // @ts-expect-error build.mjs makes it of the tokens of the console
 import tokens from "tokens";
@@ -10,7 +11,7 @@ const defaults = Object.keys(light).map((name) => `--${name}: var(--spool-${name
 
 export const css = `
 :host {
-  color-scheme: light dark; ${defaults}
+  ${defaults}
   display: block; color: var(--text); font: var(--spool-font, 15px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif);
 }
 :host([hidden]), [hidden] { display: none !important; }

@@ -8,15 +8,15 @@ const shape = "M1 18v3h3a3 3 0 0 0-3-3zm0-4v2a5 5 0 0 1 5 5h2a7 7 0 0 0-7-7zm0-4
 
 let loading; // once in a page
 
-// loadProgram resolves to true where there is something to cast with.
+// loadProgram resolves to true where there is something to cast with. A page with trusted types has to allow spool-cast.
 function loadProgram() {
   return loading ??= new Promise((done) => {
     window.__onGCastApiAvailable = done;
-    const script = document.createElement("script");
-    script.src = program;
+    const script = document.createElement("script"), policy = globalThis.trustedTypes?.createPolicy("spool-cast", { createScriptURL: (url) => url });
+    script.src = policy ? policy.createScriptURL(program) : program;
     script.onerror = () => done(false);
     document.head.append(script);
-  });
+  }).catch(() => false); // the page's policy allows no such program
 }
 
 // addCast puts a button in front of a node, if the browser can cast. receiver is the id of the application on the

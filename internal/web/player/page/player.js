@@ -114,13 +114,13 @@ export class SpoolPlayer extends HTMLElement {
 
   async #offerCast() {
     const { addCast } = await import("./cast.js");
-    addCast(this.#layout.last, this.media, this.getAttribute("chromecast"), () => ({
+    await addCast(this.#layout.last, this.media, this.getAttribute("chromecast"), () => ({
       url: this.getAttribute("hls"), title: this.getAttribute("video-title"), poster: this.getAttribute("poster"),
     }));
   }
 
   // reload begins anew, at the same position if it is the same video.
-  reload(play = !this.media.paused) {
+  reload(play = this.#wanted || !this.media.paused) {
     this.#at = this.#id === this.getAttribute("video-id") ? this.media.currentTime : 0;
     this.#close();
     this.#wanted = play;

@@ -23,7 +23,7 @@ export class Reading {
   #stop = new AbortController();
   #readAt = -Infinity;
 
-  // show gets a read, and refuse a sentence that says why there is none.
+  // show gets a read, and refuse a sentence that says why it cannot.
   constructor(url, { show, refuse }) {
     this.url = url;
     this.#show = show;
@@ -54,7 +54,7 @@ export class Reading {
     const { signal } = this.#stop;
     let response, body;
     try {
-      response = await fetch(this.url, { signal });
+      response = await fetch(this.url, { signal, cache: "no-cache" }); // a publisher may have changed it just now
       body = await response.json();
     } catch {
       if (!signal.aborted && response) this.#refuse("What the server answered is no video.");
