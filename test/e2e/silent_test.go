@@ -23,7 +23,7 @@ func TestAFilmWithoutSoundHasNoVolume(t *testing.T) {
 
 	title := part(".title")
 	v.visit(w.EmbedURL)
-	v.wait("the title", title+`.checkVisibility() && `+title+`.textContent === "A quiet film"`)
+	v.wait("the title", title+`.getBoundingClientRect().height > 15 && `+title+`.textContent === "A quiet film"`)
 	v.wantAccessible("embed-title", 640)
 	for _, query := range []string{"?title=0", "?controls=0"} {
 		v.visit(w.EmbedURL + query)
