@@ -113,6 +113,11 @@ test("what is refused is said in words, and tried again where that may help", pa
   assert.match(await state(page, 2).textContent(), /[.!]$/);
   await choose(page, stage.large);
   await says(page, "larger than 5.0 MB", 3);
+  await press(page, "Remove: a.mp4");
+  for (let tries = 0; !stage.requests.some(({ method }) => method === "DELETE"); tries++) {
+    assert.ok(tries < 100, "the video of what was refused stays");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
   assert.deepEqual((await told(page, "error")).map(({ code }) => code), ["quota_exceeded", "x", "not_a_video", "not_accepted"]);
   await page.close();
 });
