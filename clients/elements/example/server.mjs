@@ -8,7 +8,7 @@ import { basename } from "node:path";
 
 const { SPOOL_SERVER: spool = "http://127.0.0.1:8080", SPOOL_API_KEY: key, PORT: port = 3000 } = process.env;
 const elements = import.meta.resolve("@spool-video/elements"); // dist/index.js
-const uploads = new Set(); // ids of videos that this server has created, and nobody may complete others
+const uploads = new Set(); // ids of videos that this server has created: no others may be completed
 
 /** pass hands a request on to Spool, and its answer back. */
 async function pass(res, method, path, body, headers = {}) {

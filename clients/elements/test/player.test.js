@@ -23,7 +23,7 @@ const says = (page, text) => page.waitForFunction((text) => {
 }, text);
 const player = (attributes) => `<spool-player server="${stage.server.url}" muted ${attributes}></spool-player>`;
 
-test("a public video plays by its id, and asks nobody but the site and Spool", patient, async () => {
+test("a public video plays by its id, and asks the site and Spool alone", patient, async () => {
   const page = await stage.page(player(`video="${open}" autoplay loop`));
   await plays(page);
   assert.deepEqual(page.refused, []);

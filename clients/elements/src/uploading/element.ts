@@ -95,7 +95,7 @@ export class SpoolUploader extends HTMLElement implements Pick<Declared, "add" |
     return accepts(this.getAttribute("accept") ?? "", file) ? "" : this.#words.refusedType;
   }
 
-  /** remove takes a file from the list. Nobody can go on with one that failed, so its video goes as well. */
+  /** remove takes a file from the list. One that failed cannot go on, so its video goes as well. */
   #remove(transfer: Transfer): void {
     if (transfer.step === "failed") transfer.cancel();
     this.#items.get(transfer)?.node.remove();

@@ -51,7 +51,7 @@ media-preview-thumbnail { max-width: 200px; }
 .bar > * { border-radius: 8px; }
 .gap { flex: 1; }
 .silent :is(media-mute-button, media-volume-range) { display: none; }
-.title { width: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-size: 16px; font-weight: 600; line-height: 1.4; text-shadow: 0 1px 4px rgb(0 0 0 / 85%); }
+.title { width: 100%; box-sizing: border-box; padding-right: var(--spool-title-end, 0); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-size: 16px; font-weight: 600; line-height: 1.4; text-shadow: 0 1px 4px rgb(0 0 0 / 85%); }
 .bare .title { display: none; }
 media-volume-range { width: 76px; height: 40px; }
 .chapter { min-width: 0; flex: 0 1 auto; border-radius: 8px; }
