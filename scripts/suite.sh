@@ -8,7 +8,7 @@
 #   mutants    2,000 damaged videos and every bomb (MUTANTS); keeps those that cause errors in bin/mutants
 #   scale      simulates a thousand workers, and measures what one database carries
 #   abuse      attacks the built program as hostile clients would (root; writes docs/abuse.md)
-#   clients    our TypeScript client, Uppy, tus-js-client, what client generators make, DASH players and
+#   clients    our TypeScript client and elements, Uppy, tus-js-client, what client generators make, DASH players and
 #              Firefox against the real server; needs Node and npm, and downloads
 #   pictures   makes the pictures of the README, in docs/images
 #   speech     a real program that writes down what is said, as docs/transcription.md sets it up
@@ -81,6 +81,7 @@ clients)
 	deps clients
 	make build
 	(cd clients/typescript && npm ci --no-audit --no-fund && npm run generate && git diff --exit-code src/openapi.gen.ts && npm test)
+	(cd clients/elements && npm ci --no-audit --no-fund && npm test)
 	(cd test/clients && npm ci --no-audit --no-fund && npm test)
 	;;
 pictures)

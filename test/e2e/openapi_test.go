@@ -167,6 +167,7 @@ func describedSuccesses(s *server, d *description) {
 		d.ask(s, 200, "GET", path, u.ID, nil)
 		w := s.waitReady(u)
 		d.ask(s, 200, "GET", path, u.ID, nil)
+		d.check(s.t, "GET", map[bool]string{true: "/embed/{id}.json", false: "/embed/{token}/{id}.json"}[public], s.get(w.EmbedURL+".json"))
 		d.ask(s, 200, "GET", reportPath, u.ID, nil)
 		d.ask(s, 200, "GET", usagePath, "", nil)
 		d.ask(s, 200, "GET", keyPath, "", nil)

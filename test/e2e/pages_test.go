@@ -87,10 +87,34 @@ func (v *visitor) wantKeys() {
 	v.wait("m to mute", inPlayer+`.muted && `+part("media-mute-button")+`.getAttribute("mediavolumelevel") === "off"`)
 	v.press("m")
 	v.wait("m to unmute", "!"+inPlayer+".muted")
+	v.wantFrames()
 	v.press("l")
 	v.wait("l to go on", inPlayer+".currentTime > 4")
 	v.press("0")
 	v.wait("0 to go back to the beginning", inPlayer+".currentTime === 0")
+}
+
+// wantFrames goes from frame to frame of a film with 25 of them a second, and by ten seconds with the buttons.
+func (v *visitor) wantFrames() {
+	v.t.Helper()
+	frame := func(n int) string {
+		return fmt.Sprintf(`!%s.seeking && Math.floor(%s.currentTime * 25 + 0.001) === %d`, inPlayer, inPlayer, n)
+	}
+	eval[any](v.tab, inPlayer+".currentTime = 2")
+	v.wait("the fiftieth frame", frame(50))
+	for i := range 3 {
+		v.press(".")
+		v.wait("the next frame", frame(51+i))
+	}
+	v.press(",")
+	v.wait("the frame before", frame(52))
+	eval[any](v.tab, part("media-seek-forward-button")+".click()")
+	v.wait("the button to go on by ten seconds", inPlayer+".currentTime > 7.9")
+	eval[any](v.tab, part("media-seek-backward-button")+".click()")
+	v.wait("the button to go back", inPlayer+".currentTime === 0")
+	if !eval[bool](v.tab, part("media-mute-button")+".checkVisibility()") {
+		v.t.Error("a film with sound has no control of the volume")
+	}
 }
 
 // wantFullSeconds wants the player to show how long a video is, also where the browser says a microsecond less.

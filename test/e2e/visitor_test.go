@@ -85,13 +85,19 @@ func (v *visitor) wantStill() {
 // anybody else.
 func (v *visitor) wantTidy() {
 	v.t.Helper()
+	v.wantTidyBut()
+}
+
+// wantTidyBut is wantTidy of a page that may ask further sites.
+func (v *visitor) wantTidyBut(sites ...string) {
+	v.t.Helper()
 	if all := heard[any](v.tab, "Runtime.exceptionThrown"); len(all) > 0 {
 		v.t.Errorf("scripts failed: %v", all)
 	}
 	if all := v.violations(); len(all) > 0 {
 		v.t.Errorf("the browser reports %q", all)
 	}
-	allowed := []string{v.url}
+	allowed := append(sites, v.url)
 	if onFleet() {
 		allowed = append(allowed, v.bucket.server.Endpoint)
 	}

@@ -894,6 +894,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/embed/{id}.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a public video; for players, without a key
+         * @description What the embed page shows, for a player on a page of any site. A video with allowedOrigins answers the pages of those sites only, with 403 origin_not_allowed to others.
+         */
+        get: operations["getEmbedded"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/embed/{token}/{id}.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a private video by its signed embedUrl; for players, without a key
+         * @description The same for a private video. The URLs in the answer expire with that embedUrl. Errors: 403 url_expired, url_invalid.
+         */
+        get: operations["getEmbeddedPrivate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1212,6 +1252,110 @@ export interface components {
             freeBytes: number;
             /** Format: int64 */
             sizeBytes: number;
+        };
+        Embedded: {
+            /** @description What viewers can choose to hear, in the order in which people see it. Empty if the video has no sound, and until the file has been inspected. */
+            audioTracks: components["schemas"]["AudioTrack"][];
+            /**
+             * Format: uri
+             * @description The sound of the default track alone. Absent where that has no url.
+             */
+            audioUrl?: string;
+            /** @description The captions of the video, one for each language. */
+            captions: components["schemas"]["Captions"][];
+            /** @description The chapters of the video. Absent where the video is shown without URLs. */
+            chapters?: components["schemas"]["Chapter"][];
+            /**
+             * Format: uri
+             * @description The chapters as WebVTT. Absent if there are none.
+             */
+            chaptersUrl?: string;
+            /**
+             * Format: uri
+             * @description The same for MPEG-DASH.
+             */
+            dashUrl?: string;
+            /**
+             * Format: double
+             * @description Known once the file has been inspected.
+             */
+            durationSeconds?: number;
+            /**
+             * Format: uri
+             * @description A page with the player alone, for an iframe. Of a private video it expires with the other URLs.
+             */
+            embedUrl?: string;
+            /** @description Why status is fail. */
+            failure?: components["schemas"]["Failure"];
+            /**
+             * Format: uri
+             * @description For adaptive streaming: an HLS playlist of the resolutions that are ready. Answers 404 not_ready until one is.
+             */
+            hlsUrl?: string;
+            /** Format: uuid */
+            id: string;
+            isPublic: boolean;
+            /** @description hlsUrl and dashUrl play from the beginning now. A long video is playable long before it is ready. */
+            playable: boolean;
+            /**
+             * Format: uri
+             * @description Where a player tells what is watched; see reportPlay. Absent where nothing is counted.
+             */
+            playsUrl?: string;
+            /**
+             * Format: uri
+             * @description A JPEG of a telling frame, at most 1280 pixels wide. Answers 404 not_ready until it is made, which is before status is ready. Absent if the video has none: it failed, or was made before there were posters.
+             */
+            posterUrl?: string;
+            /**
+             * Format: uri
+             * @description A short silent animated WebP, at most 640 pixels wide and 1 MB. Made at the same time.
+             */
+            previewUrl?: string;
+            /** Format: double */
+            progress: number;
+            resolutions: {
+                [key: string]: components["schemas"]["EmbeddedResolution"];
+            };
+            status: components["schemas"]["VideoStatus"];
+            /**
+             * Format: uri
+             * @description WebVTT for scrubbing: each cue names a part of a JPEG, relative to this address, as file#xywh=x,y,width,height. Answers 404 not_ready until it is made, within seconds after status is ready. Absent if the video has none.
+             */
+            storyboardUrl?: string;
+            /**
+             * Format: uri
+             * @description Any frame as a picture: add ?time=SECONDS&width=&height=&fit=contain|cover&format=webp. Sides are 16 to 1920 pixels, and no picture is larger than the video. Without time: the moment of the poster. Answers 404 not_ready until a resolution is ready.
+             */
+            thumbnailUrl?: string;
+            title: string;
+            /**
+             * Format: uri
+             * @description A page for people, with title and player. Public videos only.
+             */
+            watchUrl?: string;
+        };
+        EmbeddedResolution: {
+            /**
+             * Format: int64
+             * @description In pixels; known once the file has been inspected.
+             */
+            height?: number;
+            /** Format: uuid */
+            id: string;
+            status: components["schemas"]["VideoStatus"];
+            /** @description One for each timestamp, in the order given. */
+            thumbnailImageUrls: string[];
+            /**
+             * Format: uri
+             * @description Answers 404 not_ready until status is ready.
+             */
+            videoUrl: string;
+            /**
+             * Format: int64
+             * @description In pixels; known once the file has been inspected.
+             */
+            width?: number;
         };
         Failure: {
             /**
@@ -9385,6 +9529,188 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getEmbedded: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Embedded"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before trying again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getEmbeddedPrivate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The signed part of embedUrl: what is between /embed/ and the id. */
+                token: string;
+                /** @description The id of the video. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Embedded"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -103,6 +103,9 @@ func New(c Config, p Parts) (*Service, error) {
 	}, nil
 }
 
+// Counts reports whether what is watched is counted.
+func (s *Service) Counts() bool { return s.config.On }
+
 // known is what the database says of a video, as far as counting needs it.
 type known struct {
 	public   bool

@@ -51,7 +51,7 @@ func (r *Report) begins() bool {
 
 // Play counts a report.
 func (s *Service) Play(ctx context.Context, id video.ID, token string, who Visitor, r Report) error {
-	if !s.config.On {
+	if !s.Counts() {
 		return nil
 	}
 	if _, err := s.open(ctx, id, token); err != nil {

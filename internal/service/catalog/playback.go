@@ -106,10 +106,7 @@ func (c *Catalog) Preview(ctx context.Context, by auth.Actor, id video.ID, ttl t
 
 // Watch returns a public video with its permanent addresses, for anybody.
 func (c *Catalog) Watch(ctx context.Context, id video.ID, base string) (PlaybackInfo, error) {
-	v, err := c.findVisible(ctx, id)
-	if err == nil && !v.IsPublic {
-		err = video.VideoNotFound() // that a private video exists is secret
-	}
+	v, err := c.findPublic(ctx, id)
 	if err != nil {
 		return PlaybackInfo{}, err
 	}
@@ -121,16 +118,7 @@ func (c *Catalog) Watch(ctx context.Context, id video.ID, base string) (Playback
 // Embed returns a private video for the holder of a token of its embed address. The other addresses
 // live as long as that one. The error of a bad token is url_expired or url_invalid.
 func (c *Catalog) Embed(ctx context.Context, token string, id video.ID, base string) (PlaybackInfo, error) {
-	if err := playback.RefusePreview(ctx, c.keys, id, token); err != nil {
-		return PlaybackInfo{}, err
-	}
-	if err := c.keys.Verify(ctx, sign.Embed, string(id), token); err != nil {
-		return PlaybackInfo{}, err
-	}
-	v, err := c.findVisible(ctx, id)
-	if err == nil && v.IsPublic { // it was private when the address was signed
-		err = video.VideoNotFound()
-	}
+	v, err := c.findSigned(ctx, token, id)
 	if err != nil {
 		return PlaybackInfo{}, err
 	}
@@ -138,6 +126,52 @@ func (c *Catalog) Embed(ctx context.Context, token string, id video.ID, base str
 		until := sign.Expiry(token)
 		return c.pageURLs(v, playback.SignedURLs(v, c.base(base), c.keys, until), base, until)
 	})
+}
+
+// Embedded returns a video for a player on a page of another site: a public one, or, with the token of its embed address,
+// a private one. Its addresses are asked for an origin where the video may be played on some sites alone, and so is this.
+func (c *Catalog) Embedded(ctx context.Context, token string, id video.ID, base string, from playback.Visit) (PlaybackInfo, error) {
+	find := c.findPublic
+	if token != "" {
+		find = func(ctx context.Context, id video.ID) (video.Video, error) { return c.findSigned(ctx, token, id) }
+	}
+	v, err := find(ctx, id)
+	if err == nil {
+		err = from.MayPlay(v)
+	}
+	if err != nil {
+		return PlaybackInfo{}, err
+	}
+	return c.withURLs(ctx, v, func(v video.Video) playback.URLs {
+		if v.IsPublic {
+			return playback.PublicURLs(v, c.base(base))
+		}
+		return playback.SignedURLs(v, c.base(base), c.keys, sign.Expiry(token))
+	})
+}
+
+// findPublic returns a public video. That a private one exists is secret.
+func (c *Catalog) findPublic(ctx context.Context, id video.ID) (video.Video, error) {
+	v, err := c.findVisible(ctx, id)
+	if err == nil && !v.IsPublic {
+		return video.Video{}, video.VideoNotFound()
+	}
+	return v, err
+}
+
+// findSigned returns a private video for the holder of a token of its embed address.
+func (c *Catalog) findSigned(ctx context.Context, token string, id video.ID) (video.Video, error) {
+	if err := playback.RefusePreview(ctx, c.keys, id, token); err != nil {
+		return video.Video{}, err
+	}
+	if err := c.keys.Verify(ctx, sign.Embed, string(id), token); err != nil {
+		return video.Video{}, err
+	}
+	v, err := c.findVisible(ctx, id)
+	if err == nil && v.IsPublic { // it was private when the address was signed
+		return video.Video{}, video.VideoNotFound()
+	}
+	return v, err
 }
 
 // Shared returns a video for the visitor of a share. Its addresses end with the share.

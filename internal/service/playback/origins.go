@@ -53,7 +53,19 @@ func (p *Player) Admit(ctx context.Context, a Access, file string, from Visit) (
 	if a.Token == "" && !k.public { // that a private video exists is secret
 		return a, noSuchFile()
 	}
-	return a, &video.Error{Kind: video.Forbidden, Code: "origin_not_allowed", Msg: "This video may not be played on this site."}
+	return a, notOnThisSite()
+}
+
+// MayPlay returns the error origin_not_allowed if a page that asks from there may not play a video.
+func (from Visit) MayPlay(v video.Video) error {
+	if !v.Restricted() || (known{sites: v.Sites(), noOrigin: v.AllowNoOrigin}).admits(from) {
+		return nil
+	}
+	return notOnThisSite()
+}
+
+func notOnThisSite() error {
+	return &video.Error{Kind: video.Forbidden, Code: "origin_not_allowed", Msg: "This video may not be played on this site."}
 }
 
 // isPoster reports whether a file is the poster, in any format. It is shown where links are shared.

@@ -46,6 +46,7 @@ type API struct {
 	limit    *limiter
 	failures *limit.Rates[netip.Prefix]
 	plays    *plays
+	embeds   *embeds
 	routes   http.Handler           // everything below /api/, for authenticated requests
 	spec     func() ([]byte, error) // openapi.json
 
@@ -70,6 +71,7 @@ func New(services Services, config Config) *API {
 	a.subscribers = newSubscribers(services.Catalog.States, a.services.valid, config.Log)
 	a.subscribers.tokens = services.Tokens
 	a.plays = newPlays(services.Audience, a.Client)
+	a.embeds = newEmbeds(services, &a.config)
 	t := newTable()
 	for _, g := range a.groups() {
 		g.register(t)
@@ -83,10 +85,17 @@ func New(services Services, config Config) *API {
 // InFrontOf serves everything below /api but the reports of players, and passes the rest to next. It must not be
 // behind a mux: that would answer requests for unclean paths, such as /api//video,
 // without authentication.
+//
+// The reads of players are at the paths of pages, with a suffix, which no pattern of a mux can tell apart.
 func (a *API) InFrontOf(next http.Handler) http.Handler {
+	embedded := a.embeds.handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if (r.URL.Path == "/api" || strings.HasPrefix(r.URL.Path, "/api/")) && !strings.HasPrefix(r.URL.Path, playPath) {
 			a.authenticated(w, r)
+			return
+		}
+		if strings.HasPrefix(r.URL.Path, embedPath) && strings.HasSuffix(r.URL.Path, embedSuffix) {
+			embedded.ServeHTTP(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)

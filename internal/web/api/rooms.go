@@ -78,6 +78,7 @@ func (a *API) groups() []group {
 		tenantRoutes{s.Tenants, s.Audience},
 		audienceRoutes{s.Audience},
 		a.plays,
+		a.embeds,
 		systemRoutes{s.System},
 		webhookRoutes{s.Webhooks},
 		keyRoutes{s.Keys, s.Uploads, s.Catalog, s.SignIn},

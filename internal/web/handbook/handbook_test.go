@@ -154,6 +154,8 @@ var withoutSample = map[string]string{
 	"transcribeVideo TypeScript": "not in the client yet", "translateCaptions TypeScript": "not in the client yet",
 	"reportPlay Go": "players send it", "reportPlay TypeScript": "players send it",
 	"reportCMCD Go": "players send it", "reportCMCD TypeScript": "players send it",
+	"getEmbedded Go": "players read it", "getEmbedded TypeScript": "players read it",
+	"getEmbeddedPrivate Go": "players read it", "getEmbeddedPrivate TypeScript": "players read it",
 	"reportDelivery Go": "spool webhooks listen does it", "reportDelivery TypeScript": "spool webhooks listen does it",
 }
 

@@ -32,6 +32,7 @@ type state struct {
 	Chapters   string  `json:"chapters"`
 	Texts      []text  `json:"texts"`
 	Duration   float64 `json:"duration"` // seconds
+	Silent     bool    `json:"silent"`   // it has no sound
 	Tall       bool    `json:"tall"`     // higher than wide
 	Facts      string  `json:"facts"`
 }
@@ -78,6 +79,7 @@ func stateOf(info catalog.PlaybackInfo) state {
 	if len(info.Chapters) > 0 {
 		s.Chapters = info.URLs.Chapters
 	}
+	s.Silent = v.Sound != nil && len(v.Sound.Tracks) == 0
 	size := sizeOf(info)
 	s.Tall = size.height > size.width
 	s.Facts = detailLine(info)
@@ -199,7 +201,8 @@ func formatDuration(d time.Duration) string {
 // playerOptions are what the query of a page's URL asks of the player.
 type playerOptions struct {
 	Autoplay, Muted, Loop bool
-	NoControls, NoLogo    bool
+	NoControls            bool
+	NoLogo, NoTitle       bool
 	Color                 string // of the accent, such as #ff8a3d; "": the usual one
 	Start                 string // seconds; "": where the viewer left off
 	Captions              string // a language; "": none
@@ -217,6 +220,7 @@ func parseOptions(q url.Values) playerOptions {
 	}
 	o.NoControls = q.Get("controls") == "0" || q.Get("controls") == "false"
 	o.NoLogo = q.Get("logo") == "0" || q.Get("logo") == "false"
+	o.NoTitle = q.Get("title") == "0" || q.Get("title") == "false"
 	if c := strings.TrimPrefix(q.Get("color"), "#"); colour.MatchString(c) {
 		o.Color = "#" + c
 	}

@@ -127,7 +127,7 @@ func (p *pages) servePage(w http.ResponseWriter, r *http.Request, info catalog.P
 	page := pageData{
 		pageURLs: p.urls(k.root), Brand: by, State: s, Title: info.Video.Title, Options: parseOptions(r.URL.Query()),
 		Card: cardOf(info, base), ID: string(info.Video.ID),
-		Plays: p.plays(k.root, info), Eager: k.ancestors == noSite, // a site may show many players
+		Plays: p.plays(k.root, info), Framed: k.template == "embed.html", Eager: k.ancestors == noSite, // a site may show many players
 		Renew: int(k.renew / time.Second), Share: k.share,
 	}
 	if info.Video.IsPublic && k.share == nil {
@@ -175,6 +175,7 @@ type pageData struct {
 	Title   string
 	ID      string
 	Plays   string // the relative URL for reports of what is watched; "": nothing is told
+	Framed  bool   // is shown in pages of other sites, where the player has to say what it shows
 	Eager   bool   // loads the beginning before anybody presses play
 	Renew   int    // seconds after which the script asks for other addresses; 0: never
 	Share   *sharePage

@@ -20,10 +20,21 @@
 //	start       begins here, in seconds, and not where one left
 //	captions    language of captions that are shown from the start, such as "en"
 //	autoplay, muted, loop
+//	silent      hides the control of the volume, of a video without sound
+//	show-title  shows video-title above the picture, as long as the controls are there
+//	chromecast  offers to play on a Chromecast, and loads Google's program for it; its value is the id of a receiver, or empty
 //	nocontrols  shows the picture alone; keys and a click on the picture still work
 //	plays       URL to which it reports what is watched (docs/audience.md); without it, nothing is told
 //	eager       loads the first seconds before anybody presses play
 //	page-keys   keys work wherever the focus is, not only in the player
+//
+// Instead of these addresses, it may get the address of a read as JSON, or know a video by its id. Then it sets the attributes
+// above by itself, waits for a video that is not playable yet, and reads again when addresses have expired:
+//
+//	src         URL of a read, such as /embed/{id}.json, or of a route that answers with a private read
+//	video       id of a video: a public one, or with token a private one
+//	token       signed part of its embedUrl
+//	server      URL of Spool; absent: the server of the page
 //
 // Changing hls loads again: at the same position if video-id is still the same (the URLs were renewed),
 // else another video, so change video-id first. Removing making, and changing ready, looks for resolutions

@@ -70,7 +70,7 @@ export class Player {
 
   // update says whether more is being made, and what is there, without interrupting.
   #update() {
-    const { status, storyboardUrl, captions = [] } = this.#video;
+    const { status, storyboardUrl, captions = [], durationSeconds, audioTracks } = this.#video;
     this.#showChapters();
     // The signatures in the URLs change whenever the video is loaded; a file's name, when its captions do.
     const texts = captions.filter((c) => c.url).map(({ language, label, url }) => ({ language, label, url }));
@@ -79,6 +79,7 @@ export class Player {
     this.#element.setAttribute("caption-files", captions.map((c) => c.url?.split("/").at(-1)).join(" "));
     if (status === "ready" && storyboardUrl && !this.#element.hasAttribute("storyboard")) this.#element.setAttribute("storyboard", storyboardUrl);
     this.#element.setAttribute("ready", Object.values(this.#video.resolutions).filter((r) => r.status === "ready").length);
+    this.#element.toggleAttribute("silent", durationSeconds > 0 && audioTracks?.length === 0);
     this.#element.toggleAttribute("making", status === "processing" && !largest(this.#video));
   }
 

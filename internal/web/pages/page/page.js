@@ -70,6 +70,7 @@ function show(state) {
   if (state.duration > 0) player.setAttribute("duration", state.duration);
   player.setAttribute("ready", state.ready);
   player.toggleAttribute("making", state.making);
+  player.toggleAttribute("silent", state.silent);
 }
 
 function showWaiting(state) {
@@ -92,6 +93,7 @@ function addPlayer(state) {
   const player = document.createElement("spool-player"), options = stage.dataset;
   const attributes = { hls: state.hls, "video-id": options.id, "video-title": options.title, "page-keys": "", eager: "" };
   for (const name of ["autoplay", "muted", "loop", "nocontrols"]) if (options[name] === "true") attributes[name] = "";
+  if (options.showtitle === "true") attributes["show-title"] = "";
   for (const name of ["start", "captions", "plays"]) if (options[name]) attributes[name] = options[name];
   for (const [name, value] of Object.entries(attributes)) player.setAttribute(name, value);
   stage.classList.toggle("tall", state.tall);

@@ -6,6 +6,7 @@ const keys = [
   [["Space", "K"], "Play or pause"],
   [["←", "J"], "10 seconds back"],
   [["→", "L"], "10 seconds on"],
+  [[",", "."], "A frame back, a frame on, while it is paused"],
   [["0", "…", "9"], "Go to a tenth of the video: 5 is the middle"],
   [["B", "N"], "To the chapter before, to the next chapter"],
   [["<", ">"], "Slower, faster"],

@@ -11,6 +11,8 @@ export function el(name, attributes = {}, ...children) {
   return node;
 }
 
+const skip = "10"; // seconds of the buttons, and of the keys that media-chrome knows
+
 export class Layout {
   video = el("video", { slot: "media", playsinline: "", preload: "none", crossorigin: "anonymous" });
   again = el("button", { type: "button" }, "Try again");
@@ -20,6 +22,7 @@ export class Layout {
   soundMenu = el("media-chrome-menu", { slot: "submenu", hidden: "" }, el("div", { slot: "title" }, "Sound"));
   soundItem = el("media-settings-menu-item", { hidden: "" }, "Sound", this.soundMenu);
   #poster = el("media-poster-image", { slot: "poster" });
+  #title = el("div", { class: "title", hidden: "" });
   #note = el("span", { class: "note", hidden: "" });
   #live = el("div", { class: "live", role: "status" }, this.#note);
   #resumed = el("div", { class: "resumed", hidden: "" }, el("span"), this.restart);
@@ -32,7 +35,7 @@ export class Layout {
       this.video, this.#poster,
       el("div", { slot: "centered-chrome", class: "centre", noautohide: "" },
         el("media-loading-indicator", { noautohide: "", loadingdelay: "400" }, icon("0 0 100 100", waitingShape)), el("media-play-button", { class: "big", notooltip: "" })),
-      el("div", { slot: "top-chrome", class: "top" }, this.#live, this.#resumed),
+      el("div", { slot: "top-chrome", class: "top" }, this.#title, this.#live, this.#resumed),
       settingsMenu(this.soundItem), this.chapterMenu,
       el("div", { class: "controls" }, timeLine(), controlBar(this.chapterButton)));
     // media-chrome keeps volume and language in a storage that some browsers refuse in frames of other sites.
@@ -52,6 +55,15 @@ export class Layout {
     else this.#poster.removeAttribute("src");
   }
 
+  // showHeading shows the title above the picture, as long as the controls are there.
+  showHeading(on) { this.#title.hidden = !on; }
+
+  // showVolume shows the control of the volume, unless there is nothing to hear.
+  showVolume(on) { this.controller.classList.toggle("silent", !on); }
+
+  // last is the control that others may come before.
+  get last() { return this.controller.querySelector("media-pip-button"); }
+
   // expectLength shows how long the video is before any of it is loaded.
   expectLength(seconds) {
     if (seconds > 0) this.controller.setAttribute("defaultduration", seconds);
@@ -59,6 +71,7 @@ export class Layout {
 
   showTitle(title) {
     this.controller.setAttribute("aria-label", title ? `Video player: ${title}` : "Video player");
+    this.#title.textContent = title ?? "";
     if (title && "mediaSession" in navigator) navigator.mediaSession.metadata = new MediaMetadata({ title });
   }
 
@@ -103,7 +116,8 @@ function timeLine() {
 
 function controlBar(chapterButton) {
   return el("media-control-bar", { class: "bar" },
-    el("media-play-button"), el("media-mute-button"), el("media-volume-range"),
+    el("media-play-button"), el("media-seek-backward-button", { seekoffset: skip }), el("media-seek-forward-button", { seekoffset: skip }),
+    el("media-mute-button"), el("media-volume-range"),
     timeDisplay(), chapterButton, el("span", { class: "gap" }),
     captionsButton(), el("media-settings-menu-button", {}, icon("0 0 24 24", gearShape)), ...airplay(),
     el("media-pip-button"), el("media-fullscreen-button"));
@@ -140,7 +154,14 @@ const gearShape = "M19.4 13a7.6 7.6 0 0 0 0-2l2-1.6a.5.5 0 0 0 .1-.6l-1.9-3.3a.5
 // the browser would draw the page 60 times a second.
 const waitingShape = "M73 50a23 23 0 0 0-46 0h3.9a19.1 19.1 0 0 1 38.2 0z";
 
-function icon(viewBox, shape) {
+// button makes a control of our own.
+export function button(label, shown, pressed) {
+  const node = el("media-chrome-button", { "aria-label": label }, shown, el("span", { slot: "tooltip-content" }, label));
+  node.handleClick = pressed; // for the keyboard, too
+  return node;
+}
+
+export function icon(viewBox, shape) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), path = document.createElementNS("http://www.w3.org/2000/svg", "path");
   for (const [key, value] of Object.entries({ slot: "icon", viewBox, "aria-hidden": "true" })) svg.setAttribute(key, value);
   path.setAttribute("d", shape);

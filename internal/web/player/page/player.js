@@ -6,6 +6,7 @@ import { KeyList } from "./keys.js";
 import { Layout } from "./layout.js";
 import { Memory } from "./memory.js";
 import { Sounds } from "./sound.js";
+import { Reading, addressOf, attributesOf, names, whyNotPlayable } from "./read.js";
 import { Source } from "./source.js";
 import { addStoryboard } from "./storyboard.js";
 import { clock } from "./clock.js";
@@ -16,7 +17,7 @@ export { SpoolTranscript } from "./transcript.js";
 const noteTime = 6000; // milliseconds that the note about resuming is shown
 
 export class SpoolPlayer extends HTMLElement {
-  static observedAttributes = ["hls", "mp4", "poster", "storyboard", "chapters", "video-title", "making", "ready", "caption-files", "duration", "loop", "page-keys", "nocontrols"];
+  static observedAttributes = ["hls", "mp4", "poster", "storyboard", "chapters", "video-title", "making", "ready", "caption-files", "duration", "loop", "page-keys", "nocontrols", "silent", "show-title", ...names];
 
   #layout = new Layout();
   #keys = new KeyList();
@@ -31,6 +32,8 @@ export class SpoolPlayer extends HTMLElement {
   #at = 0; // seconds; where a reload goes on
   #wishedAt = 0; // milliseconds; when somebody wanted to play what does not play yet
   #plays = null; // tells the server what is watched: a promise
+  #reading = null; // of the video that src or video names
+  #expired = ""; // what is said if another read does not help
   #stopStoryboard = () => {};
   #pageKeys = (event) => this.#pressedInPage(event);
 
@@ -54,11 +57,15 @@ export class SpoolPlayer extends HTMLElement {
     this.media.muted = this.hasAttribute("muted");
     this.media.loop = this.hasAttribute("loop");
     document.addEventListener("keydown", this.#pageKeys);
+    this.#read();
     this.#open();
+    if (this.hasAttribute("chromecast")) this.#offerCast();
   }
 
   disconnectedCallback() {
     document.removeEventListener("keydown", this.#pageKeys);
+    this.#reading?.close();
+    this.#reading = null;
     this.#close();
     this.#endPlays();
   }
@@ -70,17 +77,50 @@ export class SpoolPlayer extends HTMLElement {
     if (name === "duration") this.#layout.expectLength(now);
     if (name === "loop") this.media.loop = now !== null;
     if (name === "nocontrols") this.#layout.controller.classList.toggle("bare", now !== null);
+    if (name === "silent") this.#layout.showVolume(now === null);
+    if (name === "show-title") this.#layout.showHeading(now !== null);
     if (!this.#source) return; // not connected yet
+    if (names.includes(name)) queueMicrotask(() => this.#read()); // others may change as well
     if (name === "storyboard") this.#loadStoryboard();
     if (name === "chapters") this.#chapters.load(now);
     if (name === "making" || name === "duration") this.#showMaking();
     if (name === "ready" || name === "caption-files" || (name === "making" && now === null)) this.#source.refresh();
     if (name === "hls" && this.#source.renew(now)) return; // the same stream, with another signature
-    if (name === "hls" || (name === "mp4" && !this.hasAttribute("hls"))) this.reload();
+    if (name === "hls" || (name === "mp4" && !this.hasAttribute("hls") && !this.#reading)) this.reload();
+  }
+
+  // read takes all that is shown from the video that src or video names, and follows it until it is finished.
+  #read() {
+    const url = this.isConnected ? addressOf(this) : null;
+    if (url === (this.#reading?.url ?? null)) return;
+    if (this.#reading) this.removeAttribute("hls"); // of another video
+    this.#reading?.close();
+    this.#reading = url && new Reading(url, {
+      show: (read) => this.#show(read),
+      refuse: (message) => { if (this.#expired || !this.hasAttribute("hls")) this.#fail(message, false); },
+    });
+  }
+
+  #show(read) {
+    const before = this.getAttribute("hls"), expired = this.#expired;
+    this.#expired = "";
+    for (const [name, value] of Object.entries(attributesOf(read))) {
+      if (value === null) this.removeAttribute(name);
+      else if (this.getAttribute(name) !== String(value)) this.setAttribute(name, value);
+    }
+    if (!read.playable) this.#layout.showProblem(whyNotPlayable(read), false);
+    else if (expired && this.getAttribute("hls") === before) this.#fail(expired, false);
+  }
+
+  async #offerCast() {
+    const { addCast } = await import("./cast.js");
+    await addCast(this.#layout.last, this.media, this.getAttribute("chromecast"), () => ({
+      url: this.getAttribute("hls"), title: this.getAttribute("video-title"), poster: this.getAttribute("poster"),
+    }));
   }
 
   // reload begins anew, at the same position if it is the same video.
-  reload(play = !this.media.paused) {
+  reload(play = this.#wanted || !this.media.paused) {
     this.#at = this.#id === this.getAttribute("video-id") ? this.media.currentTime : 0;
     this.#close();
     this.#wanted = play;
@@ -104,12 +144,14 @@ export class SpoolPlayer extends HTMLElement {
     this.#id = this.getAttribute("video-id");
     this.#memory = new Memory(this.#id);
     this.#source = new Source(this.media, {
+      expected: () => this.#reading !== null && !this.hasAttribute("hls"),
       hls: this.getAttribute("hls"),
       mp4: () => this.getAttribute("mp4"),
       start: this.#startAt(),
       captions: this.getAttribute("captions"),
       sounds: this.#sounds,
-      onProblem: (message, mayHelp) => this.#fail(message, mayHelp),
+      onProblem: (message, mayHelp, expired) => this.#fail(message, mayHelp, expired),
+      onSound: (has) => this.#layout.showVolume(has), // the stream knows better than the page
       onLive: (live) => { this.#live = live; this.#showMaking(); },
     });
     this.#loadStoryboard();
@@ -231,7 +273,9 @@ export class SpoolPlayer extends HTMLElement {
     this.#layout.showNote("Still being made" + amount);
   }
 
-  #fail(message, mayHelp) {
+  #fail(message, mayHelp, expired = false) {
+    this.#expired = expired && this.#reading?.again() ? message : "";
+    if (this.#expired) return; // other addresses come, and it goes on where it is
     this.#wanted = false;
     this.#layout.showProblem(message, mayHelp);
     this.#tell()?.then((plays) => plays?.fail());
@@ -243,10 +287,20 @@ export class SpoolPlayer extends HTMLElement {
     this.#stopStoryboard = addStoryboard(this.media, this.getAttribute("storyboard"));
   }
 
-  // pressed knows the keys that media-chrome does not: those for chapters, and digits, which go to a tenth of the video.
+  // step shows the next frame, or with -1 the one before, of a video that is paused. The middle of a frame is its
+  // own, however its time is rounded.
+  #step(by) {
+    const rate = this.#source?.frameRate ?? 0, { media } = this;
+    if (!rate || !media.paused || media.readyState === 0) return;
+    media.currentTime = Math.max(0, (Math.floor(media.currentTime * rate + 0.001) + by + 0.5) / rate);
+  }
+
+  // pressed knows the keys that media-chrome does not: those for chapters and frames, and digits, which go to a tenth of the video.
   #pressed(event) {
     if (event.key === "?") return this.#keys.open();
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const frame = { ".": 1, ",": -1 }[event.key];
+    if (frame) return this.#step(frame);
     const by = { n: 1, b: -1 }[event.key];
     if (by && this.#chapters.step(by)) return event.preventDefault();
     if (!/^[0-9]$/.test(event.key)) return;
@@ -261,7 +315,7 @@ export class SpoolPlayer extends HTMLElement {
     if (!this.hasAttribute("page-keys") || event.defaultPrevented || event.target !== document.body) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const key = new KeyboardEvent("keydown", { key: event.key, code: event.code, shiftKey: event.shiftKey, bubbles: true });
-    if (!/^([0-9kmfcpjlnb<>?]| |Arrow(Left|Right|Up|Down))$/.test(event.key)) return;
+    if (!/^([0-9kmfcpjlnb<>?,.]| |Arrow(Left|Right|Up|Down))$/.test(event.key)) return;
     event.preventDefault(); // space would scroll
     this.#layout.controller.dispatchEvent(key);
     this.#layout.controller.dispatchEvent(new KeyboardEvent("keyup", { key: event.key, code: event.code, shiftKey: event.shiftKey, bubbles: true }));

@@ -135,7 +135,7 @@ export class Plays {
     const report = {
       session: this.#session, sequence: this.#sequence++, totalSeconds: rounded(this.#total),
       watched: [...watched].map(([quality, seconds]) => this.#told(quality, seconds)),
-      ...rest, stalledSeconds: rounded(rest.stalledSeconds), referrer: referrer(),
+      ...rest, stalledSeconds: rounded(rest.stalledSeconds), referrer: referrer(new URL(this.#options.url()).origin),
     };
     this.#sentAt = performance.now();
     this.#begin();
@@ -150,7 +150,9 @@ export class Plays {
 }
 
 // referrer is the host of the page that led here or, in a frame, that shows it.
-function referrer() {
+// or, for a player in a page of another site than the server's, that page itself.
+function referrer(server) {
+  if (server !== location.origin) return location.hostname || undefined;
   try {
     const { hostname, host } = new URL(document.referrer);
     return host === location.host ? undefined : hostname || undefined;

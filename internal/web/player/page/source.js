@@ -7,10 +7,10 @@ const eagerSeconds = 8; // loaded before anybody presses play
 const recoveryPause = 5000; // milliseconds within which a second decoding error is final
 const refreshPause = 10_000, refreshTries = 6; // milliseconds before the second of so many tries; the pause doubles
 
-// problems are what a viewer reads, and whether to try the same again may help.
+// problems are what a viewer reads, whether to try the same again may help, and whether other addresses would.
 const problems = {
   gone: ["This video is not here any more.", false],
-  expired: ["The link to this video has expired. Reload the page for a new one.", false],
+  expired: ["The link to this video has expired. Reload the page for a new one.", false, true],
   network: ["The connection to the server is interrupted.", true],
   undecodable: ["This browser cannot play this video.", false],
 };
@@ -56,6 +56,7 @@ export class Source {
       if (this.#hls) this.#hls.config.maxBufferLength = bufferLength(true);
     }
     if (this.#loading) return;
+    if (!this.#options.hls && this.#options.expected()) return;
     if (!this.#options.hls) return this.#loadFile();
     if (prefersNative(this.#media)) {
       this.#loading = "native";
@@ -72,6 +73,12 @@ export class Source {
     if (this.#loading === "hls" ? !this.#hls : this.#media.error) return false;
     this.#options.hls = hls;
     return true;
+  }
+
+  // frameRate is how many pictures a second the quality has that is played; 30 where that is not known.
+  get frameRate() {
+    const level = this.#hls?.levels[this.#hls.currentLevel];
+    return level?.frameRate || 30;
   }
 
   close() {
@@ -162,6 +169,7 @@ export class Source {
     hls.on(Hls.Events.MANIFEST_PARSED, () => {
       if (this.#hls !== hls) return;
       this.#listLevels();
+      this.#options.onSound(hls.audioTracks.length > 0 || hls.levels.some((level) => level.audioCodec));
       if (this.#again) this.refresh();
     });
     this.#listen(Hls, hls);

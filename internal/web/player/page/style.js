@@ -50,6 +50,9 @@ media-preview-thumbnail { max-width: 200px; }
 .bar { padding: 0 8px 6px; width: 100%; box-sizing: border-box; align-items: center; }
 .bar > * { border-radius: 8px; }
 .gap { flex: 1; }
+.silent :is(media-mute-button, media-volume-range) { display: none; }
+.title { width: 100%; box-sizing: border-box; padding-right: var(--spool-title-end, 0); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-size: 16px; font-weight: 600; line-height: 1.4; text-shadow: 0 1px 4px rgb(0 0 0 / 85%); }
+.bare .title { display: none; }
 media-volume-range { width: 76px; height: 40px; }
 .chapter { min-width: 0; flex: 0 1 auto; border-radius: 8px; }
 .chapter .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
@@ -121,7 +124,7 @@ kbd { min-width: 1.1em; padding: 1px 7px; text-align: center; font: 600 13px/1.5
 media-controller:not([breakpointmd]) media-volume-range { display: none; }
 media-controller:not([breakpointmd]) media-settings-menu { right: 6px; bottom: 48px; }
 media-controller:not([breakpointmd]) #chapters { left: 6px; bottom: 48px; }
-media-controller:not([breakpointsm]) media-pip-button { display: none; }
+media-controller:not([breakpointsm]) :is(media-pip-button, media-seek-backward-button, media-seek-forward-button) { display: none; }
 media-controller:not([breakpointsm]) .big { width: 60px; height: 60px; --media-button-icon-height: 32px; }
 @media (pointer: coarse) {
   media-volume-range { display: none; }

@@ -11,6 +11,8 @@ import "media-chrome/dist/media-play-button.js";
 import "media-chrome/dist/media-poster-image.js";
 import "media-chrome/dist/media-preview-thumbnail.js";
 import "media-chrome/dist/media-preview-time-display.js";
+import "media-chrome/dist/media-seek-backward-button.js";
+import "media-chrome/dist/media-seek-forward-button.js";
 import "media-chrome/dist/media-time-display.js";
 import "media-chrome/dist/media-time-range.js";
 import "media-chrome/dist/media-volume-range.js";

@@ -1,0 +1,2 @@
+export * from "./player.js";
+export * from "./uploader.js";

@@ -1,0 +1,2 @@
+export { SpoolPlayer, SpoolTranscript } from "./player.js";
+export { SpoolUploader } from "./uploader.js";

@@ -1,0 +1,1 @@
+export { SpoolUploader } from "./uploading/element.js";
