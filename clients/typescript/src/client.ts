@@ -1,7 +1,7 @@
 import { type Call, type Connection, Http, randomKey, segment } from "./http.js";
 import type {
-  AudioChange, AudioTrack, Caption, Chapter, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewAudio, NewFile, NewShare, NewVideo, Original, Pictures, Report, ResolutionName, Share, Tag, TagPage, Token, Upload, UploadTarget, Usage, Video, VideoPage,
-  VideoPatch, VideoState,
+  AudioChange, AudioTrack, AuditAction, AuditEntry, AuditPage, Caption, Chapter, CompletedUpload, FileSource, Key, ListFilter, ManyPatch, NewAudio, NewFile, NewShare, NewVideo, Original, Pictures, Report, ResolutionName, Session, SessionPage, Share, Tag, TagPage, TenantAudience, Token, Upload, UploadTarget, Usage, Video, VideoAudience, VideoPage,
+  VideoPatch, VideoState, Watermark,
 } from "./types.js";
 import { type UploadOptions, uploadFile } from "./upload.js";
 import { type WaitOptions, waitUntilReady } from "./wait.js";
@@ -78,13 +78,8 @@ export class Spool {
   }
 
   /** All tags of your videos, by name. */
-  async *tags(call: Call = {}): AsyncGenerator<Tag> {
-    for (let cursor: string | undefined; ;) {
-      const page = await this.#http.request<TagPage>("GET", "/api/tag", { ...call, query: { limit: 100, cursor } });
-      yield* page.tags;
-      if (!page.nextCursor) return;
-      cursor = page.nextCursor;
-    }
+  tags(call: Call = {}): AsyncGenerator<Tag> {
+    return this.#pages("/api/tag", {}, call, (page: TagPage) => page.tags);
   }
 
   /** Changes what is said about a video. */
@@ -128,6 +123,17 @@ export class Spool {
 
   deleteCaptions(id: string, language: string, call: Call = {}): Promise<void> {
     return this.#video("DELETE", id, `/captions/${segment(language)}`, call);
+  }
+
+  /** Has captions made of what is said, in a language, or in the one that the server's program finds out. */
+  transcribe(id: string, options: Call & { language?: string } = {}): Promise<VideoState> {
+    const { language, ...call } = options;
+    return this.#video("POST", id, "/transcribe", { ...call, json: language === undefined ? {} : { language } });
+  }
+
+  /** Has the captions of a language translated into others. */
+  translate(id: string, from: string, to: string[], call: Call = {}): Promise<VideoState> {
+    return this.#video("POST", id, `/captions/${segment(from)}/translate`, { ...call, json: { to } });
   }
 
   /** Adds a sound track of any file with sound, at most 2 GiB. It does not wait until the track is made. */
@@ -208,6 +214,49 @@ export class Spool {
     return this.#video("DELETE", id, `/share/${segment(shareId)}`, call);
   }
 
+  /** Adds a picture that can be laid over videos: PNG or WebP, at most 2 MiB. */
+  addWatermark(picture: Blob, options: Call & { name?: string; contentType?: string } = {}): Promise<Watermark> {
+    const { name, contentType = picture.type, ...call } = options;
+    return this.#http.request("POST", "/api/watermark", { ...call, body: picture, headers: { "Content-Type": contentType }, query: { name } });
+  }
+
+  /** Your watermarks, oldest first. */
+  async watermarks(call: Call = {}): Promise<Watermark[]> {
+    return (await this.#http.request<{ watermarks: Watermark[] }>("GET", "/api/watermark", call)).watermarks;
+  }
+
+  /** Deletes a watermark. Videos that have it keep it. */
+  deleteWatermark(id: string, call: Call = {}): Promise<void> {
+    return this.#http.request("DELETE", `/api/watermark/${segment(id)}`, call);
+  }
+
+  /** What was watched of all your videos; the last 30 days unless you say. */
+  audience(options: Call & { from?: Date; to?: Date } = {}): Promise<TenantAudience> {
+    const { from, to, ...call } = options;
+    return this.#http.request("GET", "/api/audience", { ...call, query: { from: from?.toISOString(), to: to?.toISOString() } });
+  }
+
+  /** What was watched of a video. */
+  videoAudience(id: string, options: Call & { from?: Date; to?: Date } = {}): Promise<VideoAudience> {
+    const { from, to, ...call } = options;
+    return this.#video("GET", id, "/audience", { ...call, query: { from: from?.toISOString(), to: to?.toISOString() } });
+  }
+
+  /** Who changed what, newest first. */
+  audit(filter: { actor?: string; action?: AuditAction } = {}, call: Call = {}): AsyncGenerator<AuditEntry> {
+    return this.#pages("/api/audit", filter, call, (page: AuditPage) => page.entries);
+  }
+
+  /** Who is signed in, newest first. */
+  sessions(call: Call = {}): AsyncGenerator<Session> {
+    return this.#pages("/api/session", {}, call, (page: SessionPage) => page.sessions);
+  }
+
+  /** Signs somebody out. */
+  endSession(id: string, call: Call = {}): Promise<void> {
+    return this.#http.request("DELETE", `/api/session/${segment(id)}`, call);
+  }
+
   /** Has a video wait for another file, which upload() sends. The video keeps its ID and its URLs. */
   replace(id: string, file: NewFile, options: Call & { idempotencyKey?: string } = {}): Promise<Upload> {
     const { idempotencyKey = randomKey(), ...call } = options;
@@ -232,6 +281,16 @@ export class Spool {
   /** What your tenant uses and may use. */
   usage(call: Call = {}): Promise<Usage> {
     return this.#http.request("GET", "/api/usage", call);
+  }
+
+  /** What all pages of a list have. */
+  async *#pages<Page extends { nextCursor?: string }, T>(path: string, filter: object, call: Call, of: (page: Page) => T[]): AsyncGenerator<T> {
+    for (let cursor: string | undefined; ;) {
+      const page: Page = await this.#http.request("GET", path, { ...call, query: { ...filter, limit: 100, cursor } });
+      yield* of(page);
+      if (!page.nextCursor) return;
+      cursor = page.nextCursor;
+    }
   }
 
   #video<T>(method: string, id: string, rest: string, options: Parameters<Http["request"]>[2]): Promise<T> {

@@ -12,6 +12,14 @@ export type Report = Schemas["Report"];
 export type Usage = Schemas["OwnUsage"];
 /** What an API key may do, and what the server accepts. */
 export type Key = Schemas["Key"];
+export type Watermark = Schemas["Watermark"];
+export type TenantAudience = Schemas["TenantAudience"];
+export type VideoAudience = Schemas["VideoAudience"];
+export type AuditEntry = Schemas["AuditEntry"];
+export type AuditAction = Schemas["ListAuditAction"];
+export type AuditPage = Schemas["AuditList"];
+export type Session = Schemas["Session"];
+export type SessionPage = Schemas["SessionList"];
 export type Problem = Schemas["Problem"];
 export type Fault = Schemas["Fault"];
 export type Resolution = Schemas["Resolution"];

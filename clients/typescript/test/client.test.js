@@ -349,3 +349,26 @@ async function listening(proxy) {
   await once(proxy, "listening");
   return { url: `http://127.0.0.1:${proxy.address().port}`, close: () => { proxy.close(); proxy.closeAllConnections(); } };
 }
+
+test("watermarks, audience, audit, sessions", async () => {
+  const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+  const mark = await spool.addWatermark(new Blob([png], { type: "image/png" }), { name: "dot" });
+  assert.equal(mark.width, 1);
+  assert.deepEqual((await spool.watermarks()).map((w) => w.name), ["dot"]);
+  await spool.deleteWatermark(mark.id);
+  assert.deepEqual(await spool.watermarks(), []);
+
+  const audience = await spool.audience({ from: new Date(Date.now() - 86400_000) });
+  assert.equal(audience.views, 0);
+  const video = await spool.create(draft);
+  assert.equal((await spool.videoAudience(video.id)).views, 0);
+  await rejects(spool.transcribe(video.id, { language: "en" }), "no_transcriber");
+  await rejects(spool.translate(video.id, "en", ["de"]), "no_translator");
+
+  const done = [];
+  for await (const entry of spool.audit({ action: "watermark.add" })) done.push(entry.target);
+  assert.deepEqual(done, [mark.id]);
+  for await (const session of spool.sessions()) assert.fail(`${session.id} is signed in`);
+  await rejects(spool.endSession(video.id), "session_not_found");
+  await spool.delete(video.id);
+});

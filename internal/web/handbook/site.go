@@ -52,7 +52,7 @@ func (l Links) page(name string) string {
 // Site is the handbook as HTML.
 type Site struct {
 	pages map[string]assets.Document // by name: pages without an extension, and the index of the search
-	files *assets.Files   // scripts, styles and pictures
+	files *assets.Files              // scripts, styles and pictures
 }
 
 // searchFile is the index of the search.
