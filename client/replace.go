@@ -13,6 +13,7 @@ type NewFile struct {
 	Upscale     *bool     `json:"upscale,omitempty"`
 	Codecs      []string  `json:"codecs,omitempty"`
 	AcceptAudio *bool     `json:"acceptAudio,omitempty"` // as in NewVideo; nil: as for the file before
+	Loudness    string    `json:"loudness,omitempty"`    // as in NewVideo; "": as for the file before
 	SourceURL   string    `json:"sourceUrl,omitempty"`   // the server fetches the file itself, instead of an upload
 	Trim        *Trim     `json:"trim,omitempty"`        // nil makes all of the new file
 	HDR         string    `json:"hdr,omitempty"`         // as in NewVideo

@@ -19,6 +19,29 @@ type Report struct {
 	Totals    Totals            `json:"totals"`
 	Outputs   map[string]Output `json:"outputs"` // by the names of resolutions that are ready
 	Files     []File            `json:"files,omitempty"`
+
+	Loudness    *Loudness    `json:"loudness,omitempty"` // of the default sound track; nil until it is measured
+	AudioTracks []SoundTrack `json:"audioTracks"`
+}
+
+// SoundTrack is what a report says of a sound track.
+type SoundTrack struct {
+	ID       string    `json:"id"`
+	Language string    `json:"language"`
+	Label    string    `json:"label"`
+	Kind     string    `json:"kind"`
+	Source   string    `json:"source"`
+	Default  bool      `json:"default"`
+	Status   Status    `json:"status"`
+	Loudness *Loudness `json:"loudness,omitempty"` // nil until it is measured
+}
+
+// Loudness is how loud a sound track is in its file, and by how much it was made louder.
+type Loudness struct {
+	Integrated *float64 `json:"integrated"` // LUFS; nil: silence, or too short
+	Range      *float64 `json:"range"`      // LU; likewise, and below 4 s
+	TruePeak   *float64 `json:"truePeak"`   // dBTP; nil: digital silence
+	Gain       float64  `json:"gain"`       // dB
 }
 
 // Found is what a file contains.

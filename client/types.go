@@ -58,6 +58,8 @@ type NewVideo struct {
 	// CopySource is "auto" where the resolution at the size of the file may be the picture of the file, "never" where all is
 	// encoded; "" leaves it to the server.
 	CopySource string `json:"copySource,omitempty"`
+	// Loudness is "normalize" where all sound tracks are made equally loud; "" leaves it to the server.
+	Loudness string `json:"loudness,omitempty"`
 	// MaxDurationSeconds makes a longer video fail before anything is made of it; 0 means any length.
 	MaxDurationSeconds float64 `json:"maxDurationSeconds,omitempty"`
 	// AllowedOrigins are the sites on which the video may be played, such as "example.com" and "*.example.org". nil:

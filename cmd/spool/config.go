@@ -79,6 +79,8 @@ type Config struct {
 	ProfilesFile       string             `name:"profiles-file" placeholder:"FILE" help:"TOML file with profiles: named ladders that clients may choose, with bitrates, frame rates and quality of each size. Empty: there are none."`
 	AcceptAudio        bool               `negatable:"" help:"Make videos of files with sound and no picture (mp3, m4a, flac, …) unless a client says otherwise. Their cover, or else their waveform, is the picture."`
 	CopySource         string             `default:"auto" placeholder:"WHEN" help:"Whether a video at the size of its file may be the picture of the file, unless a client says otherwise: auto copies it where that plays everywhere as it is, never encodes it."`
+	Loudness           string             `default:"keep" placeholder:"WHAT" help:"What becomes of the loudness of the sound unless a client says otherwise: keep leaves it as it is, normalize makes all tracks as loud as loudness_target."`
+	LoudnessTarget     float64            `default:"-16" placeholder:"LUFS" help:"How loud tracks are made by normalize, -31 to -10 LUFS. True peaks stay at or below -1 dBTP."`
 	Encoder            string             `default:"software" placeholder:"KIND" help:"The encoder: software, a hardware encoder (nvenc, qsv or vaapi), or auto, the first hardware encoder that works. If hardware does not work, software is used."`
 	Pictures           bool               `default:"true" negatable:"" help:"Make a storyboard, a preview, and smaller AVIF and WebP pictures of each video."`
 	Transcriber        string             `placeholder:"COMMAND" help:"Program that writes down what is said: a command with {audio} (a WAV file), {output} (WebVTT or SubRip) and, if it wants, {language}. Empty: none. It runs in the sandbox."`
@@ -210,6 +212,7 @@ func (c *Config) choiceFaults() []string {
 		oneOf("max_resolution", c.MaxResolution, video.Names),
 		oneOf("hdr", c.HDR, video.HDRs),
 		oneOf("copy_source", c.CopySource, video.CopySources),
+		oneOf("loudness", c.Loudness, video.Levellings),
 		oneOf("encoder", c.Encoder, encode.Accelerators),
 		c.audienceFaults(),
 		oneOf("sandbox", c.Sandbox, []sandbox.Mode{sandbox.On, sandbox.Off}),
@@ -239,6 +242,9 @@ func (c *Config) hdr() video.HDR { return video.HDR(c.HDR) }
 
 // copySource says whether the picture of a source may be copied unless a client says otherwise.
 func (c *Config) copySource() video.CopySource { return video.CopySource(c.CopySource) }
+
+// levelling returns what becomes of the loudness of the sound unless a client says otherwise.
+func (c *Config) levelling() video.Levelling { return video.Levelling(c.Loudness) }
 
 // profiles returns the profiles that clients may choose, and what is wrong with their file.
 func (c *Config) profiles() ([]video.Profile, []string) {
@@ -325,6 +331,9 @@ func (c *Config) rangeFaults() []string {
 	}
 	if !(c.MaxUpscale >= 1) || c.MaxUpscale > 100 {
 		faults = append(faults, fmt.Sprintf("max_upscale is %g: it must be from 1 to 100.", c.MaxUpscale))
+	}
+	if !(c.LoudnessTarget >= video.MinLoudness && c.LoudnessTarget <= video.MaxLoudness) { // also no number
+		faults = append(faults, fmt.Sprintf("loudness_target is %g: it must be from %g to %g LUFS.", c.LoudnessTarget, video.MinLoudness, video.MaxLoudness))
 	}
 	size := func(name string, n settings.ByteSize) {
 		if n < 1 {

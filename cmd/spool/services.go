@@ -112,7 +112,7 @@ func (p *parts) buildServices(ctx context.Context, c *Config, log *slog.Logger, 
 	if len(faults) > 0 && c.servesRequests() { // the file has changed since the settings were checked
 		return &configError{faults}
 	}
-	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs, HDR: c.hdr(), Speech: c.speech(), AcceptAudio: c.AcceptAudio, CopySource: c.copySource(), Resolutions: c.defaultResolutions(), Profiles: profiles}, catalog.Parts{
+	p.catalog = catalog.New(catalog.Config{CDN: c.CDNURL, Upscale: c.Upscale, Codecs: codecs, HDR: c.hdr(), Speech: c.speech(), AcceptAudio: c.AcceptAudio, CopySource: c.copySource(), Loudness: c.levelling(), Resolutions: c.defaultResolutions(), Profiles: profiles}, catalog.Parts{
 		Store: p.store, Keys: p.signing, Uploads: p.uploads, Imports: p.imports, Watermarks: p.watermarks, Passes: passes, Now: now, Space: p.createSpace(c),
 		Purges: p.purges, Changed: p.player.Forget,
 	})

@@ -238,7 +238,7 @@ func (c *Config) openEngine(ctx context.Context, box *sandbox.Sandbox, log *slog
 	}
 	tools := ffmpeg.Config{FFmpeg: ffmpegPath, FFprobe: ffprobePath, Nice: c.FFmpegNice, Sandbox: box}
 	return worker.OpenEngine(ctx, tools,
-		plan.Config{Quality: video.Quality(c.Quality), Sizes: plan.SizeLimits{MaxResolution: video.Name(c.MaxResolution), MaxUpscale: c.MaxUpscale}},
+		plan.Config{Quality: video.Quality(c.Quality), Sizes: plan.SizeLimits{MaxResolution: video.Name(c.MaxResolution), MaxUpscale: c.MaxUpscale}, LoudnessTarget: c.LoudnessTarget},
 		encode.Config{Accelerator: encode.Accelerator(c.Encoder), Log: log, Beside: c.codecsBeside()})
 }
 

@@ -16,6 +16,7 @@ type Replace struct {
 	HDR         string   `name:"hdr" enum:",sdr,keep" default:"" placeholder:"WHAT" help:"What becomes of HDR: keep (in AV1 and HEVC) or sdr. Default: as for the file before."`
 	Profile     *string  `placeholder:"NAME" help:"A profile of the server; none: without one. Default: as for the file before."`
 	CopySource  string   `enum:",never,auto" default:"" placeholder:"WHEN" help:"auto copies the picture of the file at its own size, where that plays everywhere as it is; never encodes it. Default: as for the file before."`
+	Loudness    string   `enum:",keep,normalize" default:"" placeholder:"WHAT" help:"What becomes of the loudness of the sound: keep, or normalize (all files equally loud). Default: as for the file before."`
 	AcceptAudio *bool    `negatable:"" help:"Accept a file with sound and no picture. Default: as for the file before."`
 	Wait        bool     `short:"w" help:"Wait until the video has the new file."`
 }
@@ -63,7 +64,7 @@ func (c *Replace) Run(ctx context.Context, env *Environment) error {
 }
 
 func (c *Replace) send(ctx context.Context, api *client.Client, r *row) (client.Video, error) {
-	f := client.NewFile{Resolutions: withoutSpaces(c.Resolutions), HDR: c.HDR, Profile: c.Profile, AcceptAudio: c.AcceptAudio, CopySource: c.CopySource}
+	f := client.NewFile{Resolutions: withoutSpaces(c.Resolutions), HDR: c.HDR, Profile: c.Profile, AcceptAudio: c.AcceptAudio, CopySource: c.CopySource, Loudness: c.Loudness}
 	if c.Profile != nil && *c.Profile == "none" {
 		f.Profile = new("")
 	}

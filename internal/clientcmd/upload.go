@@ -27,6 +27,7 @@ type Upload struct {
 	CopySource    string        `enum:",never,auto" default:"" placeholder:"WHEN" help:"auto copies the picture of the file at its own size, where that plays everywhere as it is; never encodes it. Default: what the server is set to."`
 	HDR           string        `name:"hdr" enum:",sdr,keep" default:"" placeholder:"WHAT" help:"What becomes of HDR: keep (in AV1 and HEVC) or sdr. Default: what the server is set to."`
 	Profile       string        `placeholder:"NAME" help:"A profile of the server: a ladder that its operator has prepared. Without --resolutions it gives the sizes, too."`
+	Loudness      string        `enum:",keep,normalize" default:"" placeholder:"WHAT" help:"What becomes of the loudness of the sound: keep, or normalize (all files equally loud). Default: what the server is set to."`
 	AcceptAudio   *bool         `negatable:"" help:"Accept files with sound and no picture; their cover or waveform becomes the picture. --no-accept-audio refuses them. Default: what the server is set to."`
 	MaxDuration   time.Duration `placeholder:"DURATION" help:"Videos that are longer, such as 10m, fail before anything is made of them."`
 	Tag           []string      `sep:"none" placeholder:"TAG" help:"A tag, by which videos are found again; can be repeated."`
@@ -269,7 +270,7 @@ func (u *uploads) send(ctx context.Context, file string, r *row) (client.Video, 
 func (c *Upload) newVideo() (client.NewVideo, error) {
 	v := client.NewVideo{
 		Resolutions: c.Resolutions, Public: c.Public, Title: c.Title, Codecs: c.Codecs, HDR: c.HDR, Profile: c.Profile,
-		AcceptAudio: c.AcceptAudio, CopySource: c.CopySource, Tags: c.Tag, MaxDurationSeconds: c.MaxDuration.Seconds(),
+		AcceptAudio: c.AcceptAudio, CopySource: c.CopySource, Loudness: c.Loudness, Tags: c.Tag, MaxDurationSeconds: c.MaxDuration.Seconds(),
 	}
 	v.Transcribe, v.Translate = transcription(c.Transcribe), withoutSpaces(c.Translate)
 	if list := sites(c.AllowedOrigin); list != nil {

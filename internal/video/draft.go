@@ -209,7 +209,7 @@ func (d *Draft) Check() []Fault {
 	if d.Watermark != nil && *d.Watermark != (WatermarkChoice{}) {
 		faults = append(faults, d.Watermark.Check("watermark")...)
 	}
-	return slices.Concat(faults, d.checkClip(), CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs), checkMaxSeconds(d.MaxSeconds), checkHDR(d.HDR, d.Codecs), checkCopySource(d.CopySource), checkTags("tags", d.Tags), CheckOrigins(d.AllowedOrigins))
+	return slices.Concat(faults, d.checkClip(), CheckThumbnails(d.Thumbnails), CheckMetadata(d.Metadata), CheckKey(d.Key), checkTitle(d.Title), checkCodecs(d.Codecs), checkMaxSeconds(d.MaxSeconds), checkHDR(d.HDR, d.Codecs), checkCopySource(d.CopySource), checkLoudness(d.Loudness), checkTags("tags", d.Tags), CheckOrigins(d.AllowedOrigins))
 }
 
 // checkClip returns what is wrong with a clip beside its times.

@@ -51,10 +51,12 @@ type Plan struct {
 	Chunks []Chunk `json:"chunks"`          // in order of time; never empty
 	Audio  *Audio  `json:"audio,omitempty"` // the track that players begin with
 	// Others are the other sound tracks of the file.
-	Others     []Audio     `json:"otherAudio,omitempty"`
-	Thumbnails []Thumbnail `json:"thumbnails,omitempty"` // in the order of the request
-	Poster     *Poster     `json:"poster,omitempty"`
-	Early      *Early      `json:"early,omitempty"` // nil: the video can be played when it is ready
+	Others []Audio `json:"otherAudio,omitempty"`
+	// LoudnessTarget is how loud every sound track is made, in LUFS; 0: as loud as in its file.
+	LoudnessTarget float64     `json:"loudnessTarget,omitempty"`
+	Thumbnails     []Thumbnail `json:"thumbnails,omitempty"` // in the order of the request
+	Poster         *Poster     `json:"poster,omitempty"`
+	Early          *Early      `json:"early,omitempty"` // nil: the video can be played when it is ready
 	// Watermark is laid over every frame that is made of the source.
 	Watermark *Watermark `json:"watermark,omitempty"`
 	// Pictures asks for a storyboard and a preview, which are made of a finished rendition.
@@ -204,6 +206,9 @@ type Audio struct {
 	Label    string    `json:"label,omitempty"`
 	Kind     TrackKind `json:"kind,omitempty"`
 	Failure  *Failure  `json:"failure,omitempty"` // why it cannot be made
+	// Gain and Limit are as in AudioTrack.Loudness. Plans that are stored have none; see Levelled.
+	Gain  float64  `json:"-"`
+	Limit *float64 `json:"-"`
 }
 
 // SeekTo returns Seek, or NoSeek if the audio is read from the beginning.
@@ -318,6 +323,7 @@ func (p *Plan) After(earlier *Plan) *Plan {
 	next := *p
 	next.First, next.Early = len(earlier.Renditions), nil
 	next.Renditions = slices.Concat(earlier.Renditions, p.Renditions)
+	next.LoudnessTarget = earlier.LoudnessTarget // all sound tracks are as loud as the first
 	return &next
 }
 

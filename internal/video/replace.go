@@ -12,7 +12,7 @@ func (v Video) WithFileOf(c Video, until time.Time) Video {
 	v.BeforeIn, v.BeforeUntil, v.ObjectsIn = v.Folder(), until, c.Folder()
 	v.Filename, v.ContentType, v.Upscale, v.Thumbnails, v.Codecs = c.Filename, c.ContentType, c.Upscale, c.Thumbnails, c.Codecs
 	v.Trim, v.MaxDuration, v.Watermark, v.HDR, v.AcceptAudio, v.CopySource = c.Trim, c.MaxDuration, c.Watermark, c.HDR, c.AcceptAudio, c.CopySource
-	v.Profile = c.Profile
+	v.Profile, v.Loudness = c.Profile, c.Loudness
 	v.Speech = v.Speech.Again()
 	v.Status, v.Failure, v.Warnings = c.Status, c.Failure, c.Warnings
 	v.UploadExpiresAt, v.CompletedAt, v.PlayableAt = c.UploadExpiresAt, c.CompletedAt, c.PlayableAt

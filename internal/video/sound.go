@@ -52,7 +52,8 @@ type AudioTrack struct {
 	Default  bool       `json:"default,omitempty"` // one has it, unless there are none
 	Status   Status     `json:"status"`
 	Failure  *Failure   `json:"failure,omitempty"`
-	Upload   string     `json:"upload,omitempty"` // the key of the file that it is made of, until it is made
+	Upload   string     `json:"upload,omitempty"`   // the key of the file that it is made of, until it is made
+	Loudness *Loudness  `json:"loudness,omitempty"` // nil until it is measured, and of tracks from before that was done
 }
 
 // File is the name of the file with the track alone. A track of a video that was made before there were such files has

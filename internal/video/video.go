@@ -76,6 +76,7 @@ type Video struct {
 	HDR         HDR             // what becomes of a brighter source; "": as ToSDR
 	Profile     *Profile        // as it was when a client chose it; nil: none
 	AcceptAudio bool            // a file with sound and no picture is made with a still
+	Loudness    Levelling       // what becomes of the loudness of its sound; "": as KeepLoudness
 	Speech      *Speech         // what programs make of what is said; nil: nothing was asked for
 	CopySource  CopySource      // whether its picture may be copied; "": as NeverCopy
 
@@ -148,6 +149,8 @@ type Draft struct {
 	AcceptAudio *bool `json:",omitempty"`
 	// CopySource may be "": the server's default.
 	CopySource CopySource `json:",omitempty"`
+	// Loudness may be "": the server's default.
+	Loudness Levelling `json:",omitempty"`
 
 	AllowedOrigins []string `json:",omitzero"` // nil: everywhere
 	AllowNoOrigin  bool     `json:",omitempty"`
@@ -164,7 +167,7 @@ func (d *Draft) Video() Video {
 	v := Video{
 		Filename: d.Filename, Title: TitleOf(d.Title, d.Filename), IsPublic: d.IsPublic, Metadata: d.Metadata, Tags: CleanTags(d.Tags),
 		Thumbnails: d.Thumbnails, Codecs: WithoutH264(d.Codecs), Imported: d.SourceURL != nil, Replaces: d.Replaces,
-		Trim: d.Trim, HDR: d.HDR, CopySource: d.CopySource,
+		Trim: d.Trim, HDR: d.HDR, CopySource: d.CopySource, Loudness: d.Loudness,
 		AllowedOrigins: CleanOrigins(d.AllowedOrigins), AllowNoOrigin: d.AllowNoOrigin,
 	}
 	if d.Upscale != nil {

@@ -60,7 +60,7 @@ func (w *Worker) inspect(ctx context.Context, t queue.Task, v video.Video, dir s
 		return err
 	}
 	plan, err := w.engine.Inspect(ctx, job, plan.Request{Names: names, Thumbnails: v.Thumbnails, Upscale: v.Upscale, Trim: v.Trim, KeepHDR: v.HDR == video.KeepHDR, Profile: v.Profile, AcceptAudio: v.AcceptAudio,
-		CopySource: v.CopySource == video.AutoCopy, Watermark: v.Watermark != nil, Before: v.Plan})
+		CopySource: v.CopySource == video.AutoCopy, Watermark: v.Watermark != nil, Before: v.Plan, Normalize: v.Loudness == video.NormalizeLoudness})
 	if err != nil {
 		return conversion(err)
 	}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,19 +24,42 @@ func (w *Worker) encodeAudio(ctx context.Context, t queue.Task, v video.Video, d
 		return err
 	}
 	track, piece := video.AudioOf(t.Number)
-	file, err := w.encodeTrack(ctx, t, job, v.Plan.Sound(track), piece)
+	p := v.Plan.Sound(track)
+	known, _ := v.Sound.Track(track + 1)
+	level, began := known.Loudness, 0.0
+	if p.LoudnessTarget != 0 && level == nil {
+		began = measuring
+		if level, err = w.level(ctx, t, job, p); err != nil {
+			return conversion(err)
+		}
+		if level, err = w.Tasks.StoreLoudness(ctx, v, track+1, level); err != nil {
+			return err
+		}
+	}
+	file, err := w.encodeTrack(ctx, t, job, p.Levelled(level), piece, began)
 	if err != nil && !errors.Is(err, encode.ErrNoAudio) {
 		return conversion(err)
 	}
 	return w.Tasks.FinishAudio(ctx, t, v, file)
 }
 
-// encodeTrack encodes a piece of a sound track, and with the last one writes the track's own file.
-func (w *Worker) encodeTrack(ctx context.Context, t queue.Task, job ffmpeg.Job, p *video.Plan, piece int) (pipeline.AudioFile, error) {
+// level measures a sound track that is to be as loud as others, before it is encoded.
+func (w *Worker) level(ctx context.Context, t queue.Task, job ffmpeg.Job, p *video.Plan) (*video.Loudness, error) {
 	run, report, stop := w.heartbeat(ctx, t)
-	output, err := w.engine.EncodeAudio(run, job, p, piece, report)
+	defer stop()
+	return w.engine.Level(run, job, p, func(done float64) { report(measuring * done) })
+}
+
+// measuring is the part of its task that measuring a track takes.
+const measuring = 0.2
+
+// encodeTrack encodes a piece of a sound track, and with the last one writes the track's own file. began is the part of the
+// task that is done already.
+func (w *Worker) encodeTrack(ctx context.Context, t queue.Task, job ffmpeg.Job, p *video.Plan, piece int, began float64) (pipeline.AudioFile, error) {
+	run, report, stop := w.heartbeat(ctx, t)
+	output, err := w.engine.EncodeAudio(run, job, p, piece, func(done float64) { report(began + (1-began)*done) })
 	stop()
-	file := pipeline.AudioFile{Path: output.Path, Packets: output.Frames, Lost: output.Lost}
+	file := pipeline.AudioFile{Path: output.Path, Packets: output.Frames, Lost: output.Lost, Loudness: output.Loudness}
 	if err == nil && output.Whole != "" {
 		file.Whole, err = encode.WriteSound(job, p, output.Whole)
 	}
@@ -60,14 +84,22 @@ func (w *Worker) makeTrack(ctx context.Context, t queue.Task, v video.Video, dir
 	if err != nil {
 		return conversion(err)
 	}
-	file, err := w.encodeTrack(ctx, t, job, p, 0)
+	var level *video.Loudness
+	began := 0.0
+	if p.LoudnessTarget != 0 {
+		began = measuring
+		if level, err = w.level(ctx, t, job, p); err != nil {
+			return conversion(err)
+		}
+	}
+	file, err := w.encodeTrack(ctx, t, job, p.Levelled(level), 0, began)
 	if errors.Is(err, encode.ErrNoAudio) {
 		return video.Failf(video.Corrupt, "The sound of the file is damaged and could not be decoded.")
 	}
 	if err != nil {
 		return conversion(err)
 	}
-	return w.Tasks.PublishTrack(ctx, t, v, file.Whole)
+	return w.Tasks.PublishTrack(ctx, t, v, file.Whole, cmp.Or(level, file.Loudness))
 }
 
 // remix makes the MP4 files of a video again, with the sound track that is the default now. The frames are copied.

@@ -150,6 +150,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	c.look("empty")
 
 	c.wantProposed("480p,720p,1080p")
+	c.set("#loudness", "normalize")
 	c.upload(clip(t, tinyClip), hostileName, "144p", "240p")
 	c.waitText(".transfer .state", "Uploaded.")
 	c.waitText(".video .badge", "ready")
@@ -365,6 +366,7 @@ func (c *console) wantRooms() {
 	}
 	c.openRoom("Sound")
 	c.waitText(".caption .badge", "default")
+	c.waitText(".caption .meta", "LUFS in the file, made")
 	c.look("video-sound")
 }
 

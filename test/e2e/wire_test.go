@@ -19,6 +19,7 @@ type newVideo struct {
 	Profile        string          `json:"profile,omitempty"`
 	AcceptAudio    bool            `json:"acceptAudio,omitempty"`
 	CopySource     string          `json:"copySource,omitempty"`
+	Loudness       string          `json:"loudness,omitempty"`
 	Tags           []string        `json:"tags,omitempty"`
 	ExpiresAt      string          `json:"expiresAt,omitempty"`
 	MaxDuration    float64         `json:"maxDurationSeconds,omitempty"`

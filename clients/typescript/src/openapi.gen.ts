@@ -1590,6 +1590,32 @@ export interface components {
         ListVideosOrder: "asc" | "desc";
         /** @enum {string} */
         ListVideosSort: "createdAt" | "title" | "duration" | "size" | "newest" | "oldest";
+        Loudness: {
+            /**
+             * Format: double
+             * @description By how many dB the track was made louder, from its beginning to its end. 0 where its loudness was kept.
+             * @example 7.1
+             */
+            gain: number;
+            /**
+             * Format: double
+             * @description Integrated loudness by EBU R 128, in LUFS. null: silence, or less than 0.4 s.
+             * @example -23.1
+             */
+            integrated: number | null;
+            /**
+             * Format: double
+             * @description Loudness range, in LU. null as integrated, and below 4 s.
+             * @example 6.2
+             */
+            range: number | null;
+            /**
+             * Format: double
+             * @description The highest true peak, in dBTP. null: digital silence.
+             * @example -3.4
+             */
+            truePeak: number | null;
+        };
         MadeKey: {
             /** Format: date-time */
             createdAt: string;
@@ -1687,6 +1713,8 @@ export interface components {
             filename?: string;
             /** @description As for a new video. Absent: as for the file before. */
             hdr?: components["schemas"]["NewFileHdr"];
+            /** @description As for a new video. Absent: as for the file before. */
+            loudness?: components["schemas"]["NewFileLoudness"];
             /**
              * Format: double
              * @description As for a new video. Absent or null: as for the file before.
@@ -1712,6 +1740,8 @@ export interface components {
         NewFileCopySource: "never" | "auto";
         /** @enum {string} */
         NewFileHdr: "sdr" | "keep";
+        /** @enum {string} */
+        NewFileLoudness: "keep" | "normalize";
         NewKey: {
             /**
              * Format: int64
@@ -1805,6 +1835,8 @@ export interface components {
             hdr?: components["schemas"]["NewFileHdr"];
             /** @description Public videos have permanent URLs, private ones signed URLs that expire. */
             isPublic: boolean;
+            /** @description What becomes of the loudness of the sound. normalize: every track gets one constant gain, so that all of them are as loud as the server's setting says, mostly -16 LUFS, and no true peak is above -1 dBTP. keep: it stays as it is. Absent: the server's default, mostly keep. */
+            loudness?: components["schemas"]["NewFileLoudness"];
             /**
              * Format: double
              * @description A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes.
@@ -2076,6 +2108,8 @@ export interface components {
             status: components["schemas"]["VideoStatus"];
         };
         Report: {
+            /** @description The sound tracks, in the order in which people see them. */
+            audioTracks: components["schemas"]["Sound"][];
             /** @description What became of copySource auto; known once the file has been inspected. Absent with never. */
             copy?: components["schemas"]["Copy"];
             /** @description How it is converted, and why; known once it has been inspected. */
@@ -2088,6 +2122,8 @@ export interface components {
             found?: components["schemas"]["Found"];
             /** Format: uuid */
             id: string;
+            /** @description How loud the default sound track is. Absent until it is measured. */
+            loudness?: components["schemas"]["Loudness"];
             /** @description The files that are ready. */
             outputs: {
                 [key: string]: components["schemas"]["Output"];
@@ -2299,6 +2335,26 @@ export interface components {
         };
         ShareList: {
             shares: components["schemas"]["Share"][];
+        };
+        Sound: {
+            default: boolean;
+            /** Format: uuid */
+            id: string;
+            kind: components["schemas"]["AudioChangeKind"];
+            /**
+             * @description For people.
+             * @example English
+             */
+            label: string;
+            /**
+             * @description BCP 47; und where it is not known.
+             * @example en
+             */
+            language: string;
+            /** @description Absent until it is measured, and of tracks that were made before there was this. */
+            loudness?: components["schemas"]["Loudness"];
+            source: components["schemas"]["AudioTrackSource"];
+            status: components["schemas"]["VideoStatus"];
         };
         Stalls: {
             /**

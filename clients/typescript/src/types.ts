@@ -72,6 +72,8 @@ export interface NewFile {
   /** A file with sound and no picture will do. */
   acceptAudio?: boolean;
   copySource?: "never" | "auto";
+  /** normalize: all sound tracks are equally loud. */
+  loudness?: "keep" | "normalize";
   maxDurationSeconds?: number;
   /** The part of the file to make; absent: all of it. */
   trim?: { startSeconds?: number; endSeconds?: number };
@@ -87,6 +89,8 @@ export type NewVideo = Schemas["NewVideo"] & {
   acceptAudio?: boolean;
   /** auto: the resolution at the size of the file is the picture of the file, where that plays everywhere as it is. */
   copySource?: "never" | "auto";
+  /** normalize: all sound tracks are equally loud; keep: as in the file. Absent: the server's setting. */
+  loudness?: "keep" | "normalize";
   /** A longer video fails before anything is made of it. */
   maxDurationSeconds?: number;
   /** When the video is deleted, such as 2030-05-01T12:00:00Z. */

@@ -54,6 +54,7 @@ func videoFields(v *video.Video) []field {
 		{"hdr", optionalText[video.HDR]{&v.HDR}},
 		{"profile", optionalJSON{&v.Profile}},
 		{"accept_audio", &v.AcceptAudio},
+		{"loudness", optionalText[video.Levelling]{&v.Loudness}},
 		{"speech", optionalJSON{&v.Speech}},
 		{"copy_source", optionalText[video.CopySource]{&v.CopySource}},
 		{"metadata", optionalText[json.RawMessage]{&v.Metadata}},

@@ -84,14 +84,16 @@ func TestArguments(t *testing.T) {
 		{"chunk_with_a_crf_of_its_own", chunk(0, func(p *video.Plan) {
 			p.Renditions[0].CRF = map[video.Codec]float64{video.H264: 27.5, video.AV1: 41}
 		})},
-		{"audio", audioArgs(job, basicPlan(nil), 0, false, 2)},
+		{"audio", audioArgs(job, basicPlan(nil), audioRun{}, 2)},
 		{"audio_with_long_silences", audioArgs(job, basicPlan(func(p *video.Plan) {
 			p.Duration = 2 * time.Hour
 			p.Audio.Silences = []video.Silence{{To: 10 * time.Minute}, {From: 20 * time.Minute, To: time.Hour}}
-		}), 0, false, 2)},
+		}), audioRun{}, 2)},
+		{"audio_that_is_measured", audioArgs(job, basicPlan(nil), audioRun{measured: true}, 2)},
+		{"audio_with_a_gain_and_a_limiter", audioArgs(job, basicPlan(nil).Levelled(&video.Loudness{Gain: 7.5, Limit: new(-1.5)}), audioRun{}, 2)},
 		{"audio_with_a_clock_that_jumps", audioArgs(job, basicPlan(func(p *video.Plan) {
 			p.Audio.Jumps = []time.Duration{1500 * time.Millisecond, 4 * time.Second}
-		}), 0, false, 2)},
+		}), audioRun{}, 2)},
 		{"chunk_with_a_clock_that_jumps", chunk(0, func(p *video.Plan) {
 			p.Jumps, p.Input.Container = []int64{2000, -500}, "mpegts"
 		})},

@@ -20,25 +20,37 @@ const sampleRate = 48_000
 
 func audioPath(job ffmpeg.Job) string { return filepath.Join(job.OutDir, "audio.mp4") }
 
+// audioRun says what a run of ffmpeg makes of the audio.
+type audioRun struct {
+	samples  int64 // it ends after so many; 0: it does not
+	padded   bool  // silence follows on its end, up to the end of the video
+	measured bool  // its loudness is measured, too
+}
+
 // audioArgs encodes the whole audio track: shifted such that time zero is the
 // first frame of the video, silent where the source has gaps or begins late, and
 // no longer than the video.
-//
-// It may end after some samples; 0 means that it does not. padded says that silence follows on its end, up to the end of
-// the video.
-func audioArgs(job ffmpeg.Job, p *video.Plan, samples int64, padded bool, threads int) []string {
-	graph := strings.TrimSuffix(audioGraph(p), "[a]")
-	if padded {
-		graph += fmt.Sprintf(",apad=whole_len=%d", samplesUntil(p.Duration))
+func audioArgs(job ffmpeg.Job, p *video.Plan, r audioRun, threads int) []string {
+	graph, more := audioFilters(p, r)+"[a]", []string(nil)
+	if r.measured {
+		graph, more = measuredGraph(audioFilters(p, r), p.Duration), meterOutput
 	}
-	if samples > 0 {
-		graph += fmt.Sprintf(",atrim=end_sample=%d", samples)
-	}
-	graph += "[a]"
 	return slices.Concat(ffmpeg.CommonArgs(job, p.Input, p.Audio.SeekTo(), threads), ffmpeg.RepeatErrors, []string{
 		"-filter_complex", graph, "-map", "[a]",
 		"-c:a", "aac", "-profile:a", "aac_low", "-b:a", strconv.Itoa(p.Audio.Bitrate), "-ar", strconv.Itoa(sampleRate), "-ac", "2",
-	}, ffmpeg.NoMetadata, []string{"-f", "mp4", ffmpeg.FileURL(audioPath(job))})
+	}, exactLevel(p), ffmpeg.NoMetadata, []string{"-f", "mp4", ffmpeg.FileURL(audioPath(job))}, more)
+}
+
+// audioFilters are the filters of a run up to the sound that is encoded.
+func audioFilters(p *video.Plan, r audioRun) string {
+	graph := strings.TrimSuffix(audioGraph(p), "[a]") + levelFilters(p.Audio)
+	if r.padded {
+		graph += fmt.Sprintf(",apad=whole_len=%d", samplesUntil(p.Duration))
+	}
+	if r.samples > 0 {
+		graph += fmt.Sprintf(",atrim=end_sample=%d", r.samples)
+	}
+	return graph
 }
 
 // audioPart is a part of the audio's timeline.
@@ -131,31 +143,33 @@ func samplesUntil(d time.Duration) int64 { return int64(math.Ceil(d.Seconds() * 
 // EncodeAudio encodes one piece of the audio; a video that is not played while it is encoded has only one. Every
 // piece is encoded from the beginning of the audio and then cut: the encoder has then seen the same samples as for
 // the piece before, so the join cannot be heard. ErrNoAudio says that the audio ends before this piece, or that
-// nothing of it can be decoded. Output.Lost counts from the beginning, too, also with ErrNoAudio.
+// nothing of it can be decoded. Output.Lost counts from the beginning, too, also with ErrNoAudio. The last piece of a track
+// that stays as loud as it is knows how loud that is; of others, Level has to be called first.
 func (enc *Encoder) EncodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Plan, n int, progress ffmpeg.Progress) (Output, error) {
 	from, to := p.AudioPiece(n)
-	var samples int64
+	run := audioRun{measured: to == video.Forever && p.LoudnessTarget == 0}
 	if to != video.Forever {
 		// The last packets before an end differ from those in the middle.
-		samples = (to + packetsAfter) * mp4.PacketSamples
+		run.samples = (to + packetsAfter) * mp4.PacketSamples
 	}
-	whole, err := enc.encodeAudio(ctx, job, p, samples, false, progress)
-	if err == nil && whole.Frames > 0 && int64(whole.Frames)*mp4.PacketSamples < lengthOf(p, samples) {
+	whole, err := enc.encodeAudio(ctx, job, p, run, progress)
+	if err == nil && whole.Frames > 0 && int64(whole.Frames)*mp4.PacketSamples < lengthOf(p, run.samples) {
 		// It is not padded at first: of a track that cannot be decoded, there would be nothing but the silence.
 		lost := whole.Lost
-		whole, err = enc.encodeAudio(ctx, job, p, samples, true, progress)
+		run.padded = true
+		whole, err = enc.encodeAudio(ctx, job, p, run, progress)
 		whole.Lost = lost
 	}
 	switch {
 	case err != nil:
 		return Output{}, err
 	case int64(whole.Frames) <= from:
-		return Output{Lost: whole.Lost}, fmt.Errorf("encode audio: %w", ErrNoAudio)
+		return Output{Lost: whole.Lost, Loudness: whole.Loudness}, fmt.Errorf("encode audio: %w", ErrNoAudio)
 	case from == 0 && to == video.Forever:
 		whole.Whole = whole.Path
 		return whole, nil
 	}
-	out := Output{Path: filepath.Join(job.OutDir, "piece.mp4"), Frames: int(min(int64(whole.Frames), to) - from), Lost: whole.Lost}
+	out := Output{Path: filepath.Join(job.OutDir, "piece.mp4"), Frames: int(min(int64(whole.Frames), to) - from), Lost: whole.Lost, Loudness: whole.Loudness}
 	if to == video.Forever {
 		out.Whole = whole.Path
 	}
@@ -222,18 +236,18 @@ func WriteSound(job ffmpeg.Job, p *video.Plan, track string) (path string, err e
 
 // encodeAudio encodes the audio, or its first samples. An output without frames
 // is one that could not be decoded.
-func (enc *Encoder) encodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Plan, samples int64, padded bool, progress ffmpeg.Progress) (Output, error) {
+func (enc *Encoder) encodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Plan, r audioRun, progress ffmpeg.Progress) (Output, error) {
 	if p.Audio == nil {
 		return Output{}, nil
 	}
 	length := p.Duration
-	if samples > 0 {
-		length = min(length, time.Duration(samples)*time.Second/sampleRate)
+	if r.samples > 0 {
+		length = min(length, time.Duration(r.samples)*time.Second/sampleRate)
 	}
 	ctx, cancel := enc.withDeadline(ctx, audioTime(p, job.Source))
 	job.Patience = patience(p, p.Audio.SeekTo())
 	defer cancel()
-	undecoded, stderr, err := enc.run.EncodeCounting(ctx, job, enc.encodePolicy(job, p, p.Duration), audioArgs(job, p, samples, padded, enc.threads), p.Audio.Stream, func(at float64) {
+	undecoded, stderr, err := enc.run.EncodeCounting(ctx, job, enc.encodePolicy(job, p, p.Duration), audioArgs(job, p, r, enc.threads), p.Audio.Stream, func(at float64) {
 		progress.Report(at / length.Seconds())
 	})
 	if ours := ffmpeg.MachineError(err, stderr); ours != nil {
@@ -248,6 +262,11 @@ func (enc *Encoder) encodeAudio(ctx context.Context, job ffmpeg.Job, p *video.Pl
 	}
 	progress.Report(1)
 	out.Lost = lostAudio(p, undecoded)
+	if r.measured {
+		if out.Loudness, err = readMeter(job, p); err != nil {
+			return Output{}, fmt.Errorf("read the loudness: %w", err)
+		}
+	}
 	return out, nil
 }
 

@@ -96,6 +96,7 @@ type Output struct {
 	Whole     string        // of the last piece of the audio: the file with all of it
 	// NotCopied is why the picture of a rendition cannot be copied, as it was to be. It then has no file.
 	NotCopied video.CopyReason
+	Loudness  *video.Loudness
 }
 
 // ErrNoAudio means that the audio track holds nothing that could be decoded. The

@@ -30,6 +30,8 @@ type Config struct {
 	Chunking Chunking      // default DefaultChunking
 	Reading  Reading       // default DefaultReading
 	Sizes    SizeLimits    // default DefaultSizes
+	// LoudnessTarget is how loud sound tracks become, in LUFS, where that is asked for; default video.DefaultLoudness.
+	LoudnessTarget float64
 }
 
 // Inspector probes files and plans their encodes. It is safe for concurrent use.
@@ -40,6 +42,7 @@ type Inspector struct {
 	reading  Reading
 	sizes    SizeLimits
 	quality  video.Quality
+	loudness float64
 }
 
 // NewInspector returns an inspector that probes files with prober.
@@ -47,7 +50,7 @@ func NewInspector(prober *probe.Prober, cfg Config) *Inspector {
 	return &Inspector{
 		prober: prober, covers: cover.NewMaker(prober.Runner()), quality: cmp.Or(cfg.Quality, video.Balanced),
 		chunking: cmp.Or(cfg.Chunking, DefaultChunking), reading: cmp.Or(cfg.Reading, DefaultReading),
-		sizes: cmp.Or(cfg.Sizes, DefaultSizes),
+		sizes: cmp.Or(cfg.Sizes, DefaultSizes), loudness: cmp.Or(cfg.LoudnessTarget, video.DefaultLoudness),
 	}
 }
 
@@ -71,6 +74,9 @@ func (i *Inspector) Inspect(ctx context.Context, job ffmpeg.Job, ask Request) (*
 		i.reading.recordSpans(plan, found, found.Timelines[plan.Input.VideoStream])
 	}
 	plan.Quality = i.quality
+	if ask.Normalize {
+		plan.LoudnessTarget = i.loudness
+	}
 	return plan, nil
 }
 
@@ -87,4 +93,5 @@ type Request struct {
 	CopySource  bool        // copy its picture, if it plays everywhere as it is
 	Watermark   bool        // one is laid over the picture
 	Before      *video.Plan // of an earlier pass over the file; nil: this is the first one
+	Normalize   bool        // all sound tracks become equally loud
 }

@@ -32,7 +32,7 @@ func (i *Inspector) InspectSound(ctx context.Context, job ffmpeg.Job, of *video.
 	begin := min(max(found.Format.Start, -latest), latest)
 	p := &video.Plan{
 		Input:     video.Input{Container: found.Format.Name, TimeBase: tb, RawClock: found.RawClock, EditStarts: found.EditStarts},
-		Timescale: of.Timescale, Duration: of.Duration, FirstPTS: int64(math.Round(tb.Ticks(begin))), Audio: new(newAudio(track, nil)),
+		Timescale: of.Timescale, Duration: of.Duration, FirstPTS: int64(math.Round(tb.Ticks(begin))), Audio: new(newAudio(track, nil)), LoudnessTarget: of.LoudnessTarget,
 	}
 	fitAudio(found, p, p.Audio, track)
 	return p, nil

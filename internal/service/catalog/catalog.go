@@ -40,6 +40,7 @@ type Config struct {
 	HDR     video.HDR // of brighter sources, unless a client says otherwise
 	// AcceptAudio: files with sound and no picture become videos, unless a client says otherwise.
 	AcceptAudio bool
+	Loudness    video.Levelling // of the sound, unless a client says otherwise
 	Speech      speech.Config
 	// CopySource says whether the picture of a source may be copied, unless a client says otherwise.
 	CopySource video.CopySource

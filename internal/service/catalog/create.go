@@ -119,6 +119,9 @@ func (c *Catalog) newVideo(by auth.Actor, d video.Draft, profile *video.Profile,
 	if d.HDR == "" {
 		v.HDR = c.config.HDR
 	}
+	if d.Loudness == "" {
+		v.Loudness = c.config.Loudness
+	}
 	v.Profile = profile
 	v.Speech, _ = c.config.Speech.For(d) // create has checked it
 	if d.CopySource == "" {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -53,6 +54,9 @@ func asBefore(d video.Draft, v video.Video) video.Draft {
 	}
 	if d.Codecs == nil {
 		d.Codecs = append([]video.Codec{video.H264}, v.Codecs...)
+	}
+	if d.Loudness == "" {
+		d.Loudness = cmp.Or(v.Loudness, video.KeepLoudness)
 	}
 	if d.HDR == "" && len(video.WithoutH264(d.Codecs)) > 0 {
 		d.HDR = v.HDR

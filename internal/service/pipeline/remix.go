@@ -79,8 +79,9 @@ func (f *Files) FetchTrackSource(ctx context.Context, t video.AudioTrack, path s
 	return nil
 }
 
-// PublishTrack publishes a sound track that was made of an uploaded file. v is the video as it was when the task began.
-func (t *Tasks) PublishTrack(ctx context.Context, task queue.Task, v video.Video, path string) error {
+// PublishTrack publishes a sound track that was made of an uploaded file, with how loud that is. v is the video as it was
+// when the task began.
+func (t *Tasks) PublishTrack(ctx context.Context, task queue.Task, v video.Video, path string, l *video.Loudness) error {
 	track, ok := v.Sound.Track(task.Number)
 	if !ok {
 		return t.Skip(ctx, task)
@@ -100,7 +101,7 @@ func (t *Tasks) PublishTrack(ctx context.Context, task queue.Task, v video.Video
 		if err := c.publishListed(ctx, tx, v, listed); err != nil {
 			return err
 		}
-		now.Status, now.Upload = video.Ready, ""
+		now.Status, now.Upload, now.Loudness = video.Ready, "", l
 		return t.setTrack(ctx, tx, v, now)
 	}})
 	if err == nil {

@@ -71,6 +71,8 @@ type AudioFile struct {
 	Packets int
 	Lost    time.Duration // how much could not be decoded, from the beginning of the audio to the end of this piece
 	Whole   string        // with the last piece: the file with all of the track
+	// Loudness is how loud the track is, if that was measured with this piece.
+	Loudness *video.Loudness
 }
 
 // FinishAudio stores a piece of a sound track and, with the last one, publishes the track's own file. v is the video as it
@@ -101,9 +103,40 @@ func (t *Tasks) FinishAudio(ctx context.Context, task queue.Task, v video.Video,
 				return err
 			}
 		}
+		if _, err := recordLoudness(ctx, tx, v, index+1, f.Loudness); err != nil {
+			return err
+		}
 		return c.publishListed(ctx, tx, v, listed)
 	}
 	return t.finish(ctx, task, r)
+}
+
+// StoreLoudness records how loud a sound track of the file is, and by how much it becomes louder. It returns what is
+// recorded, which is what the first task has measured: all pieces of a track have the same gain. v is the video as it was
+// when the task began.
+func (t *Tasks) StoreLoudness(ctx context.Context, v video.Video, number int, measured *video.Loudness) (*video.Loudness, error) {
+	err := t.store.WithVideoLock(ctx, v.ID, func(tx *store.Tx) error {
+		now, err := tx.Video(ctx, v.ID)
+		if err != nil || now.Folder() != v.Folder() {
+			return err
+		}
+		measured, err = recordLoudness(ctx, tx, now, number, measured)
+		return err
+	})
+	return measured, err
+}
+
+// recordLoudness records how loud a sound track is unless that is known, and returns what is recorded.
+func recordLoudness(ctx context.Context, tx *store.Tx, v video.Video, number int, l *video.Loudness) (*video.Loudness, error) {
+	track, ok := v.Sound.Track(number)
+	if !ok || l == nil {
+		return l, nil
+	}
+	if track.Loudness != nil {
+		return track.Loudness, nil
+	}
+	track.Loudness = l
+	return l, tx.SetFindings(ctx, v.ID, store.Findings{Sound: v.Sound.With(track)})
 }
 
 // recordLostAudio records that so much of the audio could not be decoded. Of several pieces, the last ones know

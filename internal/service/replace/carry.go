@@ -66,6 +66,7 @@ func (s *Service) carrySound(ctx context.Context, tx *store.Tx, v, c video.Video
 		}
 		from := objects.Playback(v, t.File())
 		t.Number, t.Default, t.Status, t.Upload = sound.Last+1, false, video.Processing, objects.NewTrackSource(c.Folder(), s.now())
+		t.Loudness = nil
 		t.Label = video.UniqueLabel(t.Label, sound.Labels(t.Number))
 		if err := s.copyObject(ctx, tx, from, t.Upload); err != nil {
 			return nil, err

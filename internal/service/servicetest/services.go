@@ -49,6 +49,7 @@ type Config struct {
 	Speech         speech.Config
 	Pictures       bool
 	Upscale        bool
+	Loudness       video.Levelling
 	Profiles       []video.Profile
 	Redirect       bool
 	MaxSignedLife  time.Duration // 0: auth.MaxSignedLife
@@ -163,7 +164,7 @@ func Wire(ctx context.Context, c Config, p Parts) (*Services, error) {
 		purges = cdn.NewRecorder(p.Queue, c.PurgeClock)
 	}
 	s.Purges = purges
-	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale, Speech: c.Speech, Resolutions: []video.Name{"1080p", "720p", "480p"}, Profiles: c.Profiles}, catalog.Parts{
+	s.Catalog = catalog.New(catalog.Config{Upscale: c.Upscale, Loudness: c.Loudness, Speech: c.Speech, Resolutions: []video.Name{"1080p", "720p", "480p"}, Profiles: c.Profiles}, catalog.Parts{
 		Store: p.Store, Keys: s.Signing, Uploads: s.Uploads, Imports: s.Imports, Watermarks: s.Watermarks, Passes: s.Passes, Now: now,
 		Space: func(context.Context) error { return s.Reserve.Check(0) }, Purges: purges, Changed: s.Player.Forget,
 	})

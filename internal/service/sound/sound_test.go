@@ -90,7 +90,7 @@ func TestATrackThatIsDeletedWhileItIsMadeDoesNotComeBack(t *testing.T) {
 	if len(sources(b, id)) != 0 {
 		t.Errorf("the files %v are left", sources(b, id))
 	}
-	b.Must(b.PublishTrack(t.Context(), queue.Task{Kind: queue.Sound, Video: id, Number: track.Number}, v, b.File("sound")))
+	b.Must(b.PublishTrack(t.Context(), queue.Task{Kind: queue.Sound, Video: id, Number: track.Number}, v, b.File("sound"), nil))
 	now := b.Video(id)
 	if _, listed := now.File(track.File()); listed {
 		t.Error("its file is listed")
@@ -110,7 +110,7 @@ func TestTheDefaultTrack(t *testing.T) {
 	b.Must(err)
 	_, _, err = b.Sound.Edit(t.Context(), b.By, id, track.ID, sound.Edit{Default: true})
 	wantCode(t, err, "track_not_ready")
-	b.Must(b.PublishTrack(t.Context(), queue.Task{Kind: queue.Sound, Video: id, Number: track.Number}, v, b.File("sound")))
+	b.Must(b.PublishTrack(t.Context(), queue.Task{Kind: queue.Sound, Video: id, Number: track.Number}, v, b.File("sound"), nil))
 	if now, _ := b.Video(id).Sound.Track(track.Number); now.Status != video.Ready || now.Default || len(sources(b, id)) != 0 {
 		t.Errorf("the track is %+v, and the files %v are left", now, sources(b, id))
 	}
@@ -122,4 +122,23 @@ func TestTheDefaultTrack(t *testing.T) {
 	}
 	wantCode(t, b.Sound.Delete(t.Context(), b.By, id, track.ID), "default_track")
 	b.Must(b.Sound.Delete(t.Context(), b.By, id, first.ID))
+}
+
+// TestAllPiecesOfATrackHaveTheGainThatWasStoredFirst has two workers measure the same track at the same time.
+func TestAllPiecesOfATrackHaveTheGainThatWasStoredFirst(t *testing.T) {
+	t.Parallel()
+	b := servicetest.New(t)
+	id := b.Ready(servicetest.Plan("720p", "240p")).ID
+	v := b.Video(id)
+	first := &video.Loudness{Integrated: new(-30.0), Gain: 14, Limit: new(-1.5)}
+	for i, measured := range []*video.Loudness{first, {Integrated: new(-29.9), Gain: 13.9}} {
+		got, err := b.StoreLoudness(t.Context(), v, 1, measured)
+		b.Must(err)
+		if got.Gain != first.Gain || *got.Limit != *first.Limit {
+			t.Errorf("worker %d is told %+v", i, got)
+		}
+	}
+	if track, _ := b.Video(id).Sound.Track(1); track.Loudness == nil || *track.Loudness.Integrated != -30 {
+		t.Errorf("the track has %+v", track.Loudness)
+	}
 }

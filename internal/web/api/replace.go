@@ -43,6 +43,7 @@ type newFile struct {
 	Profile                    *string          `json:"profile,omitempty" maxLength:"64" nullable:"true" doc:"As for a new video. Empty: none. Absent or null: as for the file before."`
 	AcceptAudio                *bool            `json:"acceptAudio,omitempty" nullable:"true" doc:"As for a new video. Absent or null: as for the file before."`
 	CopySource                 video.CopySource `json:"copySource,omitempty" enum:"never,auto" doc:"As for a new video. Absent: as for the file before."`
+	Loudness                   video.Levelling  `json:"loudness,omitempty" enum:"keep,normalize" doc:"As for a new video. Absent: as for the file before."`
 	MaxDurationSeconds         *float64         `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"As for a new video. Absent or null: as for the file before."`
 }
 
@@ -52,7 +53,7 @@ func (n *newFile) draft() video.Draft {
 	return video.Draft{
 		Filename: n.Filename, Resolutions: convertAll[video.Name](n.Resolutions), Thumbnails: n.ThumbnailTimestampsSeconds,
 		Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
-		Trim: n.Trim.trim(), HDR: n.HDR, Profile: n.Profile, AcceptAudio: n.AcceptAudio, CopySource: n.CopySource, MaxSeconds: n.MaxDurationSeconds,
+		Trim: n.Trim.trim(), HDR: n.HDR, Profile: n.Profile, AcceptAudio: n.AcceptAudio, CopySource: n.CopySource, Loudness: n.Loudness, MaxSeconds: n.MaxDurationSeconds,
 	}
 }
 

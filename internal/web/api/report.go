@@ -51,6 +51,8 @@ type reportView struct {
 	Runs      []runView          `json:"runs" nullable:"false" doc:"The programs that were run, in the order they ended. If there are very many, only the first and those that failed are listed."`
 	Totals    totalsView         `json:"totals" doc:"The cost of all runs, including those that are not listed."`
 	Outputs   byName[outputView] `json:"outputs" doc:"The files that are ready."`
+	Loudness  *loudnessView      `json:"loudness,omitempty" doc:"How loud the default sound track is. Absent until it is measured."`
+	Tracks    []soundView        `json:"audioTracks" nullable:"false" doc:"The sound tracks, in the order in which people see them."`
 	Files     []fileView         `json:"files,omitempty" nullable:"false" doc:"The published files that belong to no resolution."`
 	SHA256    *string            `json:"sha256" nullable:"true" doc:"Of the uploaded file, hexadecimal. null if it is not known: see createOriginal."`
 }
@@ -213,6 +215,10 @@ func viewReport(r catalog.Report) *reportView {
 	out := &reportView{
 		ID: v.ID, Status: v.Status, Failure: viewFailure(v.Failure), SHA256: viewHash(v),
 		Warnings: viewWarnings(v.Warnings), Runs: []runView{}, Totals: viewTotals(v, r.Cost),
+		Tracks: viewSounds(v),
+	}
+	if t, ok := v.Sound.Default(); ok {
+		out.Loudness = viewLoudness(t.Loudness)
 	}
 	if v.Plan != nil {
 		out.Found, out.Copy = viewFound(v), viewCopy(v.Plan)

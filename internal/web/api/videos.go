@@ -87,6 +87,7 @@ type newVideo struct {
 	Profile                    *string           `json:"profile,omitempty" maxLength:"64" nullable:"true" doc:"The name of a ladder that the operator has prepared: bitrates, frame rates and sizes. getKey lists the names. Absent, null or empty: none." example:"course"`
 	AcceptAudio                *bool             `json:"acceptAudio,omitempty" nullable:"true" doc:"Accept a file with sound and no picture (mp3, m4a, flac, ogg, wav, …), too. Its cover, or else its waveform, is the picture of the video. Absent or null: the server's default, mostly false."`
 	CopySource                 video.CopySource  `json:"copySource,omitempty" enum:"never,auto" doc:"Whether the picture of the file may be copied instead of being encoded. auto: the resolution at the size of the file is the picture of the file, where that plays everywhere as it is: H.264 in 8-bit 4:2:0 for ordinary screens, progressive, upright, with a keyframe at least every 10 seconds and a bitrate that is not too high. The report says why not. never: all is encoded. Absent: the default of the server."`
+	Loudness                   video.Levelling   `json:"loudness,omitempty" enum:"keep,normalize" doc:"What becomes of the loudness of the sound. normalize: every track gets one constant gain, so that all of them are as loud as the server's setting says, mostly -16 LUFS, and no true peak is above -1 dBTP. keep: it stays as it is. Absent: the server's default, mostly keep."`
 	MaxDurationSeconds         *float64          `json:"maxDurationSeconds,omitempty" minimum:"0.001" maximum:"31536000" nullable:"true" doc:"A longer video fails with too_long before anything is made of it. Absent or null: any length that the server takes."`
 	AllowedOrigins             []string          `json:"allowedOrigins,omitempty" maxItems:"50" nullable:"true" doc:"The sites on which the video may be played: hosts such as example.com, *.example.com, https://app.example.com:8443. Absent or null: everywhere. Empty: only in the pages of this server." example:"[\"example.com\"]"`
 	AllowNoOrigin              bool              `json:"allowNoOrigin,omitempty" doc:"With allowedOrigins: apps and native players, whose requests name no site, may play the video, too."`
@@ -100,7 +101,7 @@ func (n *newVideo) draft() video.Draft {
 		Watermark: n.Watermark.choice(),
 		Filename:  n.Filename, Title: n.Title, Resolutions: convertAll[video.Name](n.Resolutions), IsPublic: n.IsPublic, Thumbnails: n.ThumbnailTimestampsSeconds,
 		Metadata: json.RawMessage(n.CustomMetadata), Upscale: n.Upscale, SourceURL: n.SourceURL, Codecs: n.Codecs,
-		Tags: n.Tags, ExpiresAt: (*time.Time)(n.ExpiresAt), MaxSeconds: n.MaxDurationSeconds, HDR: n.HDR, Profile: n.Profile, AcceptAudio: n.AcceptAudio, CopySource: n.CopySource,
+		Tags: n.Tags, ExpiresAt: (*time.Time)(n.ExpiresAt), MaxSeconds: n.MaxDurationSeconds, HDR: n.HDR, Profile: n.Profile, AcceptAudio: n.AcceptAudio, CopySource: n.CopySource, Loudness: n.Loudness,
 		Trim: n.Trim.trim(), Clip: n.Clip.clip(), Transcribe: n.Transcribe.choice(), Translate: n.Translate,
 		AllowedOrigins: n.AllowedOrigins, AllowNoOrigin: n.AllowNoOrigin,
 	}

@@ -35,7 +35,7 @@ func videoReadsBack(t *testing.T, st *store.Store) {
 	rich := NewVideo("4k", "144p")
 	rich.Tenant, rich.Filename, rich.ContentType = "acme", "holiday.MOV", "video/quicktime"
 	rich.IsPublic, rich.Upscale = true, true
-	rich.HDR, rich.AcceptAudio, rich.CopySource = video.KeepHDR, true, video.AutoCopy
+	rich.HDR, rich.AcceptAudio, rich.CopySource, rich.Loudness = video.KeepHDR, true, video.AutoCopy, video.NormalizeLoudness
 	rich.Profile = &video.Profile{Name: "course", Preset: "slow", AudioBitrate: 96_000, MaxFPS: 30, Sizes: map[video.Name]video.ProfileSize{"720p": {CRF: 27.5, MaxBitrate: 1_500_000}}}
 	rich.Codecs, rich.MaxDuration, rich.Tags = []video.Codec{video.AV1}, 90*time.Second, []string{"b", "a", "ü 🎬"}
 	rich.ExpiresAt, rich.ExpiryTold = noon.Add(time.Millisecond), true

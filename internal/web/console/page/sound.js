@@ -16,6 +16,14 @@ function nameOf(code) {
   }
 }
 
+// loud says how loud a track is in its file, and by how much it was changed.
+function loud(l) {
+  if (!l) return "";
+  if (l.integrated === null) return "silent, or too short to measure";
+  const change = l.gain === 0 ? "" : `, made ${l.gain > 0 ? "louder" : "quieter"} by ${Math.abs(l.gain).toFixed(1)} dB`;
+  return `${l.integrated.toFixed(1)} LUFS in the file${change}`;
+}
+
 // Sound lists what viewers can choose to hear, and takes more.
 export class Sound {
   #page;
@@ -45,15 +53,17 @@ export class Sound {
       this.#list, this.#problem, may("write") && this.#form);
   }
 
-  show(video) {
+  show(video, report) {
     this.node.hidden = !video.audioTracks || video.status === "fail" || video.status === "pending_upload";
-    if (this.node.hidden || JSON.stringify(video.audioTracks) === this.#shown) return;
-    this.#shown = JSON.stringify(video.audioTracks);
-    this.#list.replaceChildren(...video.audioTracks.map((t) => this.#row(t)));
+    const measured = new Map(report?.audioTracks.map((t) => [t.id, loud(t.loudness)]));
+    const key = JSON.stringify([video.audioTracks, ...measured]);
+    if (this.node.hidden || key === this.#shown) return;
+    this.#shown = key;
+    this.#list.replaceChildren(...video.audioTracks.map((t) => this.#row(t, measured.get(t.id))));
     if (video.audioTracks.length === 0) this.#list.replaceChildren(el("li", { class: "fine" }, "This video has no sound."));
   }
 
-  #row(t) {
+  #row(t, loudness) {
     const ready = t.status === "ready";
     return el("li", { class: "caption" },
       el("div", { class: "line" }, el("strong", { dir: "auto" }, t.label),
@@ -62,7 +72,7 @@ export class Sound {
           ready && t.url && el("a", { class: "choose", href: t.url, download: `${t.label}.m4a`, "aria-label": `Download the sound track ${t.label}` }, "Download"),
           ready && !t.default && may("write") && button("Make default", () => this.#change(t), { class: "quiet", "aria-label": `Make ${t.label} the default sound track` }),
           (!t.default || t.status === "fail") && may("write") && button("Delete", () => this.#remove(t), { class: "quiet danger", "aria-label": `Delete the sound track ${t.label}` }))),
-      el("p", { class: "meta" }, [nameOf(t.language), kinds[t.kind], t.source === "embedded" ? "from the file" : "uploaded"].filter(Boolean).join(" · ")),
+      el("p", { class: "meta" }, [nameOf(t.language), kinds[t.kind], t.source === "embedded" ? "from the file" : "uploaded", loudness].filter(Boolean).join(" · ")),
       t.failure && el("p", { class: "fine" }, t.failure.message));
   }
 

@@ -39,6 +39,7 @@ export class UploadForm {
   #sound = el("input", { type: "checkbox", id: "sound" });
   #copySource = el("select", { id: "copy-source" },
     el("option", { value: "" }, "As the server is set"), el("option", { value: "auto" }, "Copied where it plays everywhere"), el("option", { value: "never" }, "Encoded again"));
+  #loudness = el("select", { id: "loudness" }, [["", "As this server does it"], ["keep", "As in the file"], ["normalize", "All videos equally loud"]].map(([value, text]) => el("option", { value }, text)));
   #trim = new TrimFields();
   #watermark = new WatermarkChoice();
   #tags = tagField("upload-tags", "Tags, separated by commas");
@@ -80,6 +81,7 @@ export class UploadForm {
       el("details", {}, el("summary", {}, "More options"),
         el("div", { class: "field" }, el("label", { for: "thumbnails" }, "Thumbnails at seconds"), this.#thumbnails),
         this.#trim.node, this.#tags.node, this.#expiry.node,
+        el("div", { class: "field" }, el("label", { for: "loudness" }, "Loudness of the sound"), this.#loudness),
         el("label", { class: "check" }, this.#sound, el("span", {}, "Sound files, too: the cover or the waveform is the picture")),
         el("div", { class: "field" }, el("label", { for: "copy-source" }, "The picture at its own size"), this.#copySource),
         el("label", { class: "check" }, this.#av1, el("span", {}, "Also in AV1: smaller files, made later when the server has time")),
@@ -191,6 +193,7 @@ export class UploadForm {
       ...(!this.#hdr.disabled && this.#hdr.checked && { hdr: "keep" }),
       ...(this.#sound.checked && { acceptAudio: true }),
       ...(this.#copySource.value && { copySource: this.#copySource.value }),
+      ...(this.#loudness.value && { loudness: this.#loudness.value }),
       ...this.#trim.draft,
       ...this.#watermark.draft,
       ...(tags.length > 0 && { tags }), ...this.#expiry.change,
