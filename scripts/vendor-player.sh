@@ -14,14 +14,10 @@ trap 'rm -rf "$tmp"' EXIT
 
 cd "$tmp"
 echo '{"private": true}' >package.json
-packages() { npm install --silent --no-audit --no-fund --ignore-scripts "$@"; }
-packages "media-chrome@$media_chrome" "hls.js@$hls" "esbuild@$esbuild"
-# hls.js names what its sources need among the packages for its own development.
-packages $(node -p 'Object.entries(require("hls.js/package.json").devDependencies)
-	.filter(([name]) => /^@svta.(cml-id3|cml-utils)$|^eventemitter3$|^url-toolkit$/.test(name)).map((one) => one.join("@")).join(" ")')
+npm install --silent --no-audit --no-fund --ignore-scripts "media-chrome@$media_chrome" "hls.js@$hls" "esbuild@$esbuild"
 mkdir out
 node "$here/build.mjs" "$tmp" "$tmp/out"
-node "$here/hls.mjs" "$tmp" "$tmp/out"
+cp node_modules/hls.js/dist/hls.min.mjs out/hls.js
 for file in media-chrome hls; do
 	gzip -n9 <"out/$file.js" >"$here/$file.js.gz"
 done
@@ -34,5 +30,5 @@ cat >>"$here/README.md" <<END
 | file | from | licence | SHA-256 before compression |
 |---|---|---|---|
 | \`media-chrome.js.gz\` | media-chrome $media_chrome | MIT (\`media-chrome.LICENSE\`) | \`$(sum media-chrome)\` |
-| \`hls.js.gz\` | hls.js $hls, by \`hls.mjs\` | Apache-2.0 (\`hls.LICENSE\`) | \`$(sum hls)\` |
+| \`hls.js.gz\` | \`dist/hls.min.mjs\` of hls.js $hls | Apache-2.0 (\`hls.LICENSE\`) | \`$(sum hls)\` |
 END

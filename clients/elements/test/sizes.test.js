@@ -16,7 +16,7 @@ function weigh(name, seen = new Set()) {
   return imported.reduce((sum, other) => sum + weigh(other, seen), gzipSync(text, { level: 9 }).length);
 }
 
-for (const [name, most] of [["player.js", 190_000], ["uploader.js", 15_000]]) {
+for (const [name, most] of [["player.js", 260_000], ["uploader.js", 15_000]]) {
   test(`${name}, with everything that it loads, has at most ${most / 1000} kB`, (t) => {
     const size = weigh(name);
     t.diagnostic(`${name} has ${(size / 1000).toFixed(1)} kB`);
