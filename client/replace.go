@@ -48,8 +48,9 @@ func (c *Client) ReplaceFile(ctx context.Context, id, file string, f NewFile, o 
 	})
 }
 
-// WaitReplaced waits until no other file is on its way to a video, and returns its state. If that file failed, the error
-// is a [*FailedError], and the video has the file that it had. Changed is called as by Wait.
+// WaitReplaced waits until no other file is on its way to a video, and returns its state: [Video.ReplacedAt] tells whether that file
+// came, or was given up. If it failed, the error is a [*FailedError], and the video has the file that it had. Changed is called as
+// by Wait.
 func (c *Client) WaitReplaced(ctx context.Context, id string, changed func(Video)) (Video, error) {
 	last, err := c.waitUntil(ctx, id, changed, func(v Video) bool { return v.Replacement == nil || v.Replacement.Status == Failed })
 	if err == nil && last.Replacement != nil && last.Replacement.Failure != nil {

@@ -206,6 +206,7 @@ type Video struct {
 	VideosAhead     *int         `json:"videosAhead,omitempty"`     // of yours, which are processed first; nil: the work has begun
 	ImportProgress  float64      `json:"importProgress,omitempty"`  // of the download of a SourceURL, 0 to 1
 	Failure         *Failure     `json:"failure,omitempty"`         // why Status is Failed
+	ReplacedAt      time.Time    `json:"replacedAt,omitzero"`       // when its file was replaced last; zero: never
 	Replacement     *Replacement `json:"replacement,omitempty"`     // the file that will replace this one; see Client.Replace
 	Warnings        []Failure    `json:"warnings,omitempty"`        // of a file that was converted nevertheless
 }

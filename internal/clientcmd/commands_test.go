@@ -313,3 +313,42 @@ func TestWhatIsNoSpoolIsCalledSo(t *testing.T) {
 		t.Errorf("it ends with %v, and says %s", err, said)
 	}
 }
+
+// Nothing says that a file was replaced which was not.
+func TestAReplacementThatIsGivenUpIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ before, after, stdout, stderr string }{
+		"given up":                    {"", "", "", "was given up"},
+		"replaced":                    {"", `, "replacedAt": "2030-01-02T12:00:00Z"`, "replaced", ""},
+		"given up, after another one": {`, "replacedAt": "2030-01-02T12:00:00Z"`, `, "replacedAt": "2030-01-02T12:00:00Z"`, "", "was given up"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			changed := ""
+			mux := http.NewServeMux()
+			mux.HandleFunc("GET /api/video/"+someID, func(w http.ResponseWriter, _ *http.Request) {
+				more := tt.before
+				if changed != "" {
+					more = tt.after
+				}
+				_, _ = io.WriteString(w, `{"id": "`+someID+`", "status": "ready"`+more+`}`)
+			})
+			mux.HandleFunc("POST /api/video/"+someID+"/replace", func(w http.ResponseWriter, _ *http.Request) {
+				changed = "yes"
+				w.WriteHeader(http.StatusCreated)
+				_, _ = io.WriteString(w, `{"id": "`+someID+`"}`)
+			})
+			mux.HandleFunc("GET /api/video/"+someID+"/events", func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusServiceUnavailable) // so it asks again and again
+			})
+			s := httptest.NewServer(mux)
+			defer s.Close()
+			var stdout bytes.Buffer
+			env, stderr := at(&stdout)
+			_ = (&Replace{Connection: Connection{Server: s.URL, APIKey: "key"}, ID: someID, File: "https://example.com/a.mp4", Wait: true}).Run(t.Context(), env)
+			if !strings.Contains(stdout.String(), tt.stdout) || (stdout.Len() > 0) != (tt.stdout != "") || !strings.Contains(stderr.String(), tt.stderr) {
+				t.Errorf("it prints %q and says %q", &stdout, stderr)
+			}
+		})
+	}
+}

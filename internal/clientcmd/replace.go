@@ -2,6 +2,7 @@ package clientcmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spool-video/spool/client"
@@ -41,6 +42,10 @@ func (c *Replace) Run(ctx context.Context, env *Environment) error {
 	if err != nil {
 		return c.fail(env, err)
 	}
+	before, err := api.State(ctx, c.ID)
+	if err != nil && client.Code(err) != client.CodeInsufficientScope { // a key that may only write can do this, too
+		return c.fail(env, err)
+	}
 	board := newBoard(env)
 	row := board.add(c.File)
 	v, err := c.send(ctx, api, row)
@@ -52,12 +57,15 @@ func (c *Replace) Run(ctx context.Context, env *Environment) error {
 	if err != nil {
 		return c.fail(env, err)
 	}
+	done := "is on its way"
+	switch {
+	case v.ReplacedAt.After(before.ReplacedAt):
+		done = "replaced"
+	case c.Wait:
+		return c.fail(env, errors.New("this replacement was given up, by another command or in the console: the video has the file that it had"))
+	}
 	if c.JSON {
 		return printJSON(env.Stdout, v)
-	}
-	done := "is on its way"
-	if v.Replacement == nil {
-		done = "replaced"
 	}
 	_, err = fmt.Fprintf(env.Stdout, "%s  %s  %s\n", forTerminal(c.ID), done, forTerminal(c.File))
 	return err

@@ -10,7 +10,7 @@ import (
 // Each field of a video belongs to what people know, which stays when its file is replaced, or to the file.
 func TestEveryFieldStaysOrComesWithTheFile(t *testing.T) {
 	t.Parallel()
-	stay := []string{"ID", "Tenant", "KeyID", "Title", "IsPublic", "Metadata", "Tags", "Moving", "AllowedOrigins", "AllowNoOrigin", "CreatedAt", "DeletedAt", "ExpiresAt", "ExpiryTold", "Replaces", "Awaited", "Popular"}
+	stay := []string{"ID", "Tenant", "KeyID", "Title", "IsPublic", "Metadata", "Tags", "Moving", "AllowedOrigins", "AllowNoOrigin", "CreatedAt", "DeletedAt", "ExpiresAt", "ExpiryTold", "Replaces", "Awaited", "Popular", "ReplacedAt"}
 	own := []string{"ObjectsIn", "BeforeIn", "BeforeUntil", "Resolutions", "Files", "SizeBytes"} // made of both
 	own = append(own, "Speech")                                                                  // asked for before, made again of the file
 	v := Video{Speech: &Speech{Transcription: &MadeText{Language: "de", Status: Ready}}}

@@ -92,6 +92,7 @@ type Video struct {
 	CreatedAt       time.Time
 	UploadExpiresAt time.Time
 	CompletedAt     time.Time // zero until an upload was verified and accepted
+	ReplacedAt      time.Time // when its file was replaced last; zero: never
 	PlayableAt      time.Time // when it could be played first: while it was still being encoded, or with its first resolution
 	DeletedAt       time.Time // set while a deletion is in progress; reads do not find the video
 	ExpiresAt       time.Time // when it is deleted by itself; zero: never

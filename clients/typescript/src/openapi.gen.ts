@@ -2763,6 +2763,11 @@ export interface components {
             profile?: string;
             /** Format: double */
             progress: number;
+            /**
+             * Format: date-time
+             * @description When the file was replaced last. Absent: never.
+             */
+            replacedAt?: string;
             /** @description The file that will replace this one, or that failed to; see replaceVideo. Absent otherwise. */
             replacement?: components["schemas"]["Replacement"];
             resolutions: {
@@ -3003,6 +3008,11 @@ export interface components {
             profile?: string;
             /** Format: double */
             progress: number;
+            /**
+             * Format: date-time
+             * @description When the file was replaced last. Absent: never.
+             */
+            replacedAt?: string;
             /** @description The file that will replace this one, or that failed to; see replaceVideo. Absent otherwise. */
             replacement?: components["schemas"]["Replacement"];
             resolutions: {

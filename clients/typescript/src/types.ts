@@ -36,6 +36,8 @@ interface Extras {
   title?: string;
   /** Whether hlsUrl and dashUrl play from the beginning now. */
   playable?: boolean;
+  /** When the file was replaced last. */
+  replacedAt?: string;
   /** What viewers can choose to hear. */
   audioTracks?: AudioTrack[];
   /** The sound of the default track alone. */

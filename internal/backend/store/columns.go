@@ -66,6 +66,7 @@ func videoFields(v *video.Video) []field {
 		{"upload_expires_at", timestamp{&v.UploadExpiresAt}},
 		{"completed_at", timestamp{&v.CompletedAt}},
 		{"playable_at", timestamp{&v.PlayableAt}},
+		{"replaced_at", timestamp{&v.ReplacedAt}},
 		{"deleted_at", timestamp{&v.DeletedAt}},
 		{"expires_at", timestamp{&v.ExpiresAt}},
 		{"expiry_told", &v.ExpiryTold},

@@ -109,7 +109,9 @@ func (s *Service) swap(ctx context.Context, tx *store.Tx, id, hidden video.ID) e
 	if err := chapters.Embed(ctx, tx, v.ID, c.Plan); err != nil {
 		return err
 	}
-	now := v.WithFileOf(c, s.now().Add(Grace))
+	at := s.now()
+	now := v.WithFileOf(c, at.Add(Grace))
+	now.ReplacedAt = at
 	if err := words.Carry(ctx, tx, now, c.ID); err != nil {
 		return err
 	}

@@ -74,6 +74,7 @@ type VideoDetails struct {
 	Profile         string           `json:"profile,omitempty" doc:"The profile with which it was made. Absent: none."`
 	Watermark       *watermarkPlace  `json:"watermark,omitempty" doc:"What is laid over the pictures of the video."`
 	Failure         *failure         `json:"failure,omitempty" doc:"Why status is fail."`
+	ReplacedAt      *time.Time       `json:"replacedAt,omitempty" doc:"When the file was replaced last. Absent: never."`
 	Replacement     *replacementView `json:"replacement,omitempty" doc:"The file that will replace this one, or that failed to; see replaceVideo. Absent otherwise."`
 	Warnings        []failure        `json:"warnings,omitempty" nullable:"false" doc:"Problems of a file that was converted nevertheless, such as that it is truncated."`
 }
@@ -154,6 +155,9 @@ func viewVideoDetails(s catalog.State) VideoDetails {
 	}
 	if v.Profile != nil {
 		out.Profile = v.Profile.Name
+	}
+	if !v.ReplacedAt.IsZero() {
+		out.ReplacedAt = new(v.ReplacedAt.UTC())
 	}
 	if v.Imported {
 		out.ImportProgress = &v.ImportProgress

@@ -36,6 +36,7 @@ func videoReadsBack(t *testing.T, st *store.Store) {
 	rich.Tenant, rich.Filename, rich.ContentType = "acme", "holiday.MOV", "video/quicktime"
 	rich.IsPublic, rich.Upscale = true, true
 	rich.HDR, rich.AcceptAudio, rich.CopySource, rich.Loudness = video.KeepHDR, true, video.AutoCopy, video.NormalizeLoudness
+	rich.ReplacedAt = noon
 	rich.Profile = &video.Profile{Name: "course", Preset: "slow", AudioBitrate: 96_000, MaxFPS: 30, Sizes: map[video.Name]video.ProfileSize{"720p": {CRF: 27.5, MaxBitrate: 1_500_000}}}
 	rich.Codecs, rich.MaxDuration, rich.Tags = []video.Codec{video.AV1}, 90*time.Second, []string{"b", "a", "ü 🎬"}
 	rich.ExpiresAt, rich.ExpiryTold = noon.Add(time.Millisecond), true
