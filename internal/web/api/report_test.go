@@ -33,6 +33,12 @@ func readyReport() catalog.Report {
 		{Name: "240p", Status: video.Fail},
 	}
 	v.Files = []video.File{{Name: "poster.jpg", Kind: "poster", ContentType: "image/jpeg", Size: 5}, {Name: "a.vtt", Language: "en", Label: "English"}}
+	v.Sound = &video.Sound{Tracks: []video.AudioTrack{
+		{ID: testID, Language: "en", Label: "English", Kind: video.MainTrack, Source: video.Embedded, Default: true, Status: video.Ready, Upload: "secret",
+			Loudness: &video.Loudness{Integrated: new(-23.1), Range: new(6.2), TruePeak: new(-3.4), Gain: 7.1, Limit: new(-1.5)}},
+		{ID: testID, Language: "de", Label: "Deutsch", Kind: video.Dub, Source: video.Uploaded, Status: video.Ready, Loudness: &video.Loudness{}},
+		{ID: testID, Language: "und", Label: "Sound", Kind: video.Dub, Source: video.Uploaded, Status: video.Processing},
+	}}
 	return catalog.Report{
 		Video: v,
 		Cost:  video.Cost{Executions: 2, Wall: 1500 * time.Millisecond, CPU: 2_000_400 * time.Microsecond, BeganAt: at.Add(20 * time.Millisecond), EndedAt: at.Add(3 * time.Second)},
@@ -59,6 +65,10 @@ func TestReport(t *testing.T) {
 		`"totals":{"runs":2,"wallSeconds":1.5,"cpuSeconds":2,"queueSeconds":0.02,"totalSeconds":3},` +
 		`"outputs":{"720p":{"width":1280,"height":720,"sizeBytes":1000,"bitrate":3200,"method":"encoded","crf":26.5,"ssim":0.9877,"psnr":41.23},` +
 		`"144p":{"width":256,"height":144,"sizeBytes":10,"bitrate":32,"method":"copied"}},` +
+		`"loudness":{"integrated":-23.1,"range":6.2,"truePeak":-3.4,"gain":7.1},"audioTracks":[` +
+		`{"id":"` + testID + `","language":"en","label":"English","kind":"main","source":"embedded","default":true,"status":"ready","loudness":{"integrated":-23.1,"range":6.2,"truePeak":-3.4,"gain":7.1}},` +
+		`{"id":"` + testID + `","language":"de","label":"Deutsch","kind":"dub","source":"uploaded","default":false,"status":"ready","loudness":{"integrated":null,"range":null,"truePeak":null,"gain":0}},` +
+		`{"id":"` + testID + `","language":"und","label":"Sound","kind":"dub","source":"uploaded","default":false,"status":"processing"}],` +
 		`"files":[{"name":"poster.jpg","kind":"poster","contentType":"image/jpeg","sizeBytes":5},` +
 		`{"name":"a.vtt","kind":"","contentType":"","language":"en","label":"English","sizeBytes":0}],"sha256":null}`
 	if !strings.HasPrefix(body, head) {
@@ -74,7 +84,7 @@ func TestReportBeforeInspection(t *testing.T) {
 	v := testVideo(true, video.Fail, "720p")
 	v.Failure = video.Failf(video.NotAVideo, "It is a text.")
 	const want = `{"id":"` + testID + `","status":"fail","failure":{"code":"not_a_video","message":"It is a text."},"warnings":[],"runs":[],` +
-		`"totals":{"runs":0,"wallSeconds":0,"cpuSeconds":0},"outputs":{},"sha256":null}`
+		`"totals":{"runs":0,"wallSeconds":0,"cpuSeconds":0},"outputs":{},"audioTracks":[],"sha256":null}`
 	if got := wire(t, viewReport(catalog.Report{Video: v})); got != want {
 		t.Errorf("the report is\n%s\nwant\n%s", got, want)
 	}
