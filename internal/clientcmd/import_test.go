@@ -162,6 +162,10 @@ func TestAShortenedIDIsCompleted(t *testing.T) {
 			t.Errorf("%s becomes %s, %v; want %s", typed, got, err, want)
 		}
 	}
+	*asked = ""
+	if _, err := complete(t.Context(), api, someID); err != nil || *asked != "" {
+		t.Errorf("of a whole ID it asks for %s (%v)", *asked, err)
+	}
 	if _, err := complete(t.Context(), api, someID[:13]); err == nil || !strings.Contains(err.Error(), "2 videos") || !strings.Contains(err.Error(), other) {
 		t.Errorf("an ID of two videos: %v", err)
 	}
