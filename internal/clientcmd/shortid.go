@@ -18,7 +18,7 @@ import (
 const shortLength = len("0198c5b6-7d5e-7c3a")
 
 // shortened is the beginning of an ID, long enough that few videos have it: eight digits are a minute.
-var shortened = regexp.MustCompile(`^[0-9a-f]{8}(-([0-9a-f]{0,4}|[0-9a-f]{4}-[0-9a-f-]{0,22}))?$`)
+var shortened = regexp.MustCompile(`^[0-9a-f]{8}(-([0-9a-f]{0,4}|[0-9a-f]{4}-[0-9a-f-]{0,21}))?$`)
 
 // idDelay is how much later than its ID a video may be created: the server chooses the ID first.
 const idDelay = time.Minute

@@ -18,9 +18,9 @@ import (
 )
 
 // kinds are the kinds of tasks that the films of these tests have. The others are for films with large
-// renditions, with text tracks, in HEVC and with another file; what becomes of their results is decided by the same code.
+// renditions, with text tracks, in HEVC, with another file and with damage where the picture is copied; what becomes of their results is decided by the same code.
 var kinds = slices.DeleteFunc(pipeline.Kinds(), func(k queue.Kind) bool {
-	return slices.Contains([]queue.Kind{queue.Large, queue.Captions, queue.HEVC, queue.HEVCJoin, queue.Replace, queue.Sound, queue.Remix, queue.Texts}, k)
+	return slices.Contains([]queue.Kind{queue.Large, queue.Captions, queue.HEVC, queue.HEVCJoin, queue.Replace, queue.Sound, queue.Remix, queue.Texts, queue.Recode}, k)
 })
 
 // shortInAV1 has tasks of spare time, too, and four chunks.
