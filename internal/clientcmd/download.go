@@ -41,6 +41,16 @@ Examples:
 `
 }
 
+// nameOf returns what the files of a video are called here.
+func nameOf(v client.Video) string {
+	const most = 200 // bytes; file systems have names of up to 255, with the ending
+	name := cmp.Or(v.Title, strings.TrimSuffix(v.Filename, path.Ext(v.Filename)))
+	if len(name) > most {
+		name = strings.ToValidUTF8(name[:most], "")
+	}
+	return name
+}
+
 // made is a file that was made of a video.
 type made struct {
 	url    string
@@ -64,7 +74,7 @@ func (c *Download) Run(ctx context.Context, env *Environment) error {
 	if err != nil {
 		return c.fail(env, err)
 	}
-	stored, err := store(ctx, env, api, client.Original{URL: file.url, SizeBytes: file.bytes}, c.Output, strings.TrimSuffix(title(v), path.Ext(title(v)))+file.suffix)
+	stored, err := store(ctx, env, api, client.Original{URL: file.url, SizeBytes: file.bytes}, c.Output, nameOf(v)+file.suffix)
 	switch {
 	case err != nil:
 		return c.fail(env, err)
@@ -130,8 +140,11 @@ func store(ctx context.Context, env *Environment, api *client.Client, o client.O
 	name := output
 	if name == "" {
 		name = localName(own)
-		if _, err := os.Lstat(name); !errors.Is(err, os.ErrNotExist) {
+		switch _, err := os.Lstat(name); {
+		case err == nil:
 			return stored{}, &UsageError{Text: fmt.Sprintf("%s is there already: name another file with -o", forTerminal(name))}
+		case !errors.Is(err, os.ErrNotExist):
+			return stored{}, err
 		}
 	}
 	b := newBoard(env)
@@ -189,6 +202,9 @@ func localName(filename string) string {
 	}, filename)
 	if name = strings.Trim(name, ". "); name == "" {
 		return "original"
+	}
+	if name[0] == '-' { // programs would take it for an option
+		name = "_" + name[1:]
 	}
 	return name
 }

@@ -64,17 +64,21 @@ func (c *Edit) Run(ctx context.Context, env *Environment) error {
 		return c.fail(env, err)
 	}
 	before := editableOf(v)
-	after, err := c.edit(ctx, env, before)
-	if err != nil {
+	changed := false
+	err = c.edit(ctx, env, before, func(after editable) error {
+		var changes client.Changes
+		if changes, changed = before.changesTo(after); !changed {
+			return nil
+		}
+		v, err = api.Update(ctx, c.ID, changes)
 		return err
+	})
+	if err != nil {
+		return c.fail(env, err)
 	}
-	changes, any := before.changesTo(after)
-	if !any {
+	if !changed {
 		fmt.Fprintln(env.Stderr, "Nothing was changed.")
 		return nil
-	}
-	if v, err = api.Update(ctx, c.ID, changes); err != nil {
-		return c.fail(env, err)
 	}
 	if c.JSON {
 		return printJSON(env.Stdout, v)
@@ -83,31 +87,34 @@ func (c *Edit) Run(ctx context.Context, env *Environment) error {
 	return err
 }
 
-// edit has a person change e, again as long as it cannot be read and they wish to mend it.
-func (c *Edit) edit(ctx context.Context, env *Environment, e editable) (editable, error) {
+// edit has a person change e, and stores it. What cannot be read, or is refused, may be mended.
+func (c *Edit) edit(ctx context.Context, env *Environment, e editable, update func(editable) error) error {
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
-		return e, err
+		return err
 	}
 	f, err := os.CreateTemp("", "spool-*.json")
 	if err != nil {
-		return e, err
+		return err
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(append(text, '\n'))
 	if err := errors.Join(err, f.Close()); err != nil {
-		return e, err
+		return err
 	}
 	for {
 		if err := env.runEditor(ctx, f.Name()); err != nil {
-			return e, err
+			return err
 		}
 		changed, err := readEditable(f.Name())
 		if err == nil {
-			return changed, nil
+			err = update(changed)
 		}
-		if !env.confirm(fmt.Sprintf("That is not readable: %s. Edit it again?", forTerminal(err.Error()))) {
-			return e, errors.New("nothing was changed")
+		if err == nil {
+			return nil
+		}
+		if !env.confirm(fmt.Sprintf("That cannot be stored: %s. Edit it again?", c.explain(err))) {
+			return errors.New("nothing was changed")
 		}
 	}
 }
@@ -119,7 +126,19 @@ func readEditable(file string) (e editable, err error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	return e, d.Decode(&e)
+	if err := decodeOne(d, &e); err != nil {
+		return e, err
+	}
+	var there map[string]json.RawMessage
+	if err := json.Unmarshal(text, &there); err != nil {
+		return e, err
+	}
+	for _, name := range []string{"title", "tags", "customMetadata", "isPublic", "expiresAt", "allowedOrigins", "allowNoOrigin"} {
+		if _, is := there[name]; !is {
+			return e, fmt.Errorf("%q is gone: leave what is not to be changed", name)
+		}
+	}
+	return e, nil
 }
 
 // runEditor runs the editor of this person. The variable may have arguments, as git allows it: the shell parts them.

@@ -97,7 +97,7 @@ func (i *importer) run(ctx context.Context, lines []line) error {
 		return i.fail(i.env, err)
 	}
 	i.board = newBoard(i.env)
-	todo := i.report.todo(lines)
+	todo := i.report.todo(lines, i.Wait)
 	if i.done = len(lines) - len(todo); i.done > 0 {
 		fmt.Fprintf(i.env.Stderr, "%d of %d lines are done already, as %s says\n", i.done, len(lines), forTerminal(i.Report))
 	}
@@ -125,7 +125,7 @@ func (i *importer) run(ctx context.Context, lines []line) error {
 // importLine makes a video of a line, and reports what became of it.
 func (i *importer) importLine(ctx context.Context, l line, sent func()) {
 	r := i.board.add(l.name())
-	v, err := i.send(ctx, l, r)
+	v, err := i.begin(ctx, l, r)
 	sent()
 	if err == nil && i.Wait {
 		r.follow(v)
@@ -144,7 +144,7 @@ func (i *importer) importLine(ctx context.Context, l line, sent func()) {
 	i.tally.add(err)
 	entry := reported{Line: l.number, Source: l.name(), ID: v.ID, Status: v.Status, Hash: l.hash}
 	if err != nil {
-		entry.Error = &fault{codeOf(err), i.explain(err)}
+		entry.Error, entry.Failed = &fault{codeOf(err), i.explain(err)}, isLost(v, err)
 	}
 	if err := i.report.add(entry); err != nil {
 		r.printLine("the report cannot be written: %v", err)
@@ -160,6 +160,29 @@ func (i *importer) importLine(ctx context.Context, l line, sent func()) {
 	default:
 		fmt.Fprintf(i.env.Stdout, "%s  %s  %s\n", forTerminal(v.ID), v.Status, forTerminal(l.name()))
 	}
+}
+
+// begin sends what a line names, unless an earlier run has. The report has it before anything is waited for: the server
+// forgets keys of requests after a day.
+func (i *importer) begin(ctx context.Context, l line, r *row) (client.Video, error) {
+	if e, is := i.report.videos[l.hash]; is {
+		return i.client.State(ctx, e.ID)
+	}
+	v, err := i.send(ctx, l, r)
+	if err == nil && i.Wait && v.Err() == nil {
+		if err := i.report.add(reported{Line: l.number, Source: l.name(), ID: v.ID, Status: v.Status, Hash: l.hash}); err != nil {
+			r.printLine("the report cannot be written: %v", err)
+		}
+	}
+	return v, err
+}
+
+// isLost reports whether nothing will become of the video of a line: its file was refused, or could not be encoded. After other errors the
+// same video is gone on with.
+func isLost(v client.Video, err error) bool {
+	_, failed := errors.AsType[*client.FailedError](err)
+	refused := isPermanent(err) && v.ID != "" && v.Status == "" // later, its status is known
+	return failed || refused || client.Code(err) == client.CodeVideoNotFound
 }
 
 // send makes the video of a line and sends its file and captions. The same line has the same key, with which the server finds what

@@ -100,7 +100,7 @@ func TestAReportThatWasCutOffGoesOn(t *testing.T) {
 	if _, err := openReport(name); err == nil || !strings.Contains(err.Error(), "another spool import") {
 		t.Errorf("a second import at the same time: %v", err)
 	}
-	for _, e := range []reported{{Hash: "done", ID: "1"}, {Hash: "failed", ID: "2", Error: &fault{}}, {Hash: "refused", Error: &fault{}}} {
+	for _, e := range []reported{{Hash: "done", ID: "1", Status: client.Ready}, {Hash: "failed", ID: "2", Error: &fault{}, Failed: true}, {Hash: "cutoff", ID: "3", Error: &fault{}}, {Hash: "waits", ID: "4", Status: client.Processing}} {
 		if err := first.add(e); err != nil {
 			t.Fatal(err)
 		}
@@ -114,16 +114,20 @@ func TestAReportThatWasCutOffGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.close()
-	todo := again.todo([]line{{hash: "done"}, {hash: "failed"}, {hash: "refused"}, {hash: "cut"}})
-	if len(todo) != 3 || again.run != first.run {
+	all := []line{{hash: "done"}, {hash: "failed"}, {hash: "cutoff"}, {hash: "waits"}, {hash: "cut"}}
+	if todo := again.todo(all, false); len(todo) != 3 || again.run != first.run {
 		t.Errorf("to do is %+v of %q, was %q", todo, again.run, first.run)
 	}
-	for hash, want := range map[string]string{"failed": "-failed-1", "refused": "-refused-0"} {
+	if todo := again.todo(all, true); len(todo) != 4 || again.videos["waits"].ID != "4" {
+		t.Errorf("with --wait, to do is %+v", todo)
+	}
+	// After a lost connection, the same request finds the video again.
+	for hash, want := range map[string]string{"failed": "-failed-1", "cutoff": "-cutoff-0"} {
 		if key := again.keyOf(line{hash: hash}); key != again.run+want {
 			t.Errorf("the key of %s is %s", hash, key)
 		}
 	}
-	if text, _ := os.ReadFile(name); bytes.Contains(text, []byte("cut")) {
+	if text, _ := os.ReadFile(name); bytes.Contains(text, []byte(`"hash": "cut`)) {
 		t.Errorf("the report is %s", text)
 	}
 }
@@ -211,10 +215,59 @@ func TestAnEditorIsRunUntilItsTextIsReadable(t *testing.T) {
 	}
 	defer typed.Close()
 	env.Stdin = typed
-	editor := "printf x >> " + dir + `/runs; f() { if [ $(cat ` + dir + `/runs) = x ]; then echo broken > "$1"; else echo '{"title": "Mended"}' > "$1"; fi; }; f`
+	editor := "printf x >> " + dir + `/runs; f() { if [ $(cat ` + dir + `/runs) = x ]; then echo broken > "$1"; else echo '{"title": "Mended", "tags": [], "customMetadata": {}, "isPublic": false, "expiresAt": null, "allowedOrigins": null, "allowNoOrigin": false}' > "$1"; fi; }; f`
 	env.Environ = func(name string) (string, bool) { return editor, name == "EDITOR" }
-	e, err := (&Edit{}).edit(t.Context(), env, editable{Title: "Old"})
+	var e editable
+	err = (&Edit{}).edit(t.Context(), env, editable{Title: "Old"}, func(changed editable) error { e = changed; return nil })
 	if err != nil || e.Title != "Mended" || !strings.Contains(said.String(), "Edit it again?") {
 		t.Errorf("it is %+v, %v, and said %q", e, err, said)
+	}
+}
+
+// Who removes a line from the editor must not make a video playable everywhere.
+func TestAnEditWithoutALineIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := inFolder(t, map[string]string{"a.json": `{"title": "Mended"}`, "b.json": `{} {}`})
+	if _, err := readEditable(filepath.Join(dir, "a.json")); err == nil || !strings.Contains(err.Error(), `"tags" is gone`) {
+		t.Errorf("with the title alone: %v", err)
+	}
+	if _, err := readEditable(filepath.Join(dir, "b.json")); err == nil || !strings.Contains(err.Error(), "something follows") {
+		t.Errorf("with two objects: %v", err)
+	}
+}
+
+func TestEveryFieldOfACreateRequestIsAColumn(t *testing.T) {
+	t.Parallel()
+	for field := range reflect.TypeFor[client.NewVideo]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if _, is := columns[name]; !is && name != "-" && name != "clip" && name != "customMetadata" { // clips have no file; metadata has columns of its own
+			t.Errorf("there is no column %s", name)
+		}
+	}
+}
+
+func TestOnlyPagesAreOpened(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"file:///bin/sh", "-a Terminal", "custom:thing", "https:///x"} {
+		env, said := at(io.Discard)
+		env.Environ = func(name string) (string, bool) { t.Error("a program is looked for"); return "", false }
+		c := &Open{Connection: answering(t, `{"id": "`+someID+`", "watchUrl": "`+address+`"}`), ID: someID, Life: time.Hour}
+		if err := c.Run(t.Context(), env); err == nil || !strings.Contains(said.String(), "no address of one") {
+			t.Errorf("%s: %v, %q", address, err, said)
+		}
+	}
+}
+
+func TestNamesOfDownloads(t *testing.T) {
+	t.Parallel()
+	for want, v := range map[string]client.Video{
+		"Lesson 1.2 Loops.mp4":           {Title: "Lesson 1.2 Loops", Filename: "a.mov"},
+		"a.mp4":                          {Filename: "a.mov"},
+		"_rf.mp4":                        {Title: "-rf"},
+		strings.Repeat("漢", 66) + ".mp4": {Title: strings.Repeat("漢", 200)},
+	} {
+		if got := localName(nameOf(v) + ".mp4"); got != want {
+			t.Errorf("%+v becomes %s, want %s", v, got, want)
+		}
 	}
 }

@@ -45,10 +45,10 @@ const metadataColumn = "metadata."
 
 // columns say how the text of a column becomes JSON.
 var columns = map[string]func(string) (any, error){
-	"path": asText, "sourceUrl": asText, "title": asText, "filename": asText, "profile": asText, "hdr": asText, "copySource": asText,
+	"path": asText, "sourceUrl": asText, "title": asText, "filename": asText, "profile": asText, "hdr": asText, "copySource": asText, "loudness": asText,
 	"tags": asList, "resolutions": asList, "codecs": asList, "allowedOrigins": asList, "translate": asList, "captions": asList,
 	"isPublic": asBool, "upscale": asBool, "acceptAudio": asBool, "allowNoOrigin": asBool,
-	"maxDurationSeconds": asNumber, "expiresAt": asTime,
+	"thumbnailTimestampsSeconds": asNumbers, "maxDurationSeconds": asNumber, "expiresAt": asTime,
 	"transcribe": func(s string) (any, error) { return transcription(s), nil },
 	"trim":       func(s string) (any, error) { return parseTrim(s) },
 	"watermark":  func(s string) (any, error) { return ParseWatermark(s) },
@@ -73,6 +73,18 @@ func asBool(s string) (any, error) {
 		return false, nil
 	}
 	return nil, fmt.Errorf("%q is neither true nor false", s)
+}
+
+func asNumbers(s string) (any, error) {
+	var all []any
+	for _, one := range strings.FieldsFunc(s, func(r rune) bool { return r == ';' || r == ',' }) {
+		n, err := asNumber(strings.TrimSpace(one))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, nil
 }
 
 func asNumber(s string) (any, error) {
@@ -200,8 +212,8 @@ func parseLine(folder string, text []byte) (line, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	var in listed
-	if err := d.Decode(&in); err != nil {
-		return line{}, errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	if err := decodeOne(d, &in); err != nil {
+		return line{}, err
 	}
 	l := line{video: in.NewVideo}
 	if (in.Path == "") == (in.SourceURL == "") {
@@ -238,6 +250,17 @@ func parseLine(folder string, text []byte) (line, error) {
 	}
 	l.hash = hex.EncodeToString(hash.Sum(nil)[:16])
 	return l, nil
+}
+
+// decodeOne reads one value, after which nothing may follow.
+func decodeOne(d *json.Decoder, to any) error {
+	if err := d.Decode(to); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows on the object")
+	}
+	return nil
 }
 
 // within returns a file as seen from a folder.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -17,9 +18,9 @@ import (
 // report is a file with an object for each line that was tried. Its first line names the import, so that another import of the same list
 // has other keys of requests.
 type report struct {
-	run   string
-	done  map[string]bool // hashes of lines
-	tries map[string]int  // of lines that became a video which failed
+	run    string
+	videos map[string]reported // what became of lines that are videos, by their hash
+	tries  map[string]int      // how often a line became a video that failed
 
 	mu   sync.Mutex
 	file *os.File
@@ -33,6 +34,7 @@ type reported struct {
 	ID     string        `json:"id,omitempty"`
 	Status client.Status `json:"status,omitempty"`
 	Error  *fault        `json:"error,omitempty"`
+	Failed bool          `json:"failed,omitempty"` // nothing can be made of the file that was sent
 	Hash   string        `json:"hash,omitempty"`
 }
 
@@ -42,7 +44,7 @@ func openReport(name string) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &report{file: f, done: map[string]bool{}, tries: map[string]int{}}
+	r := &report{file: f, videos: map[string]reported{}, tries: map[string]int{}}
 	if err := r.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", forTerminal(name), err), f.Close())
 	}
@@ -62,14 +64,15 @@ func (r *report) load() error {
 	for one := range bytes.Lines(text[:whole]) {
 		var e reported
 		if err := json.Unmarshal(one, &e); err != nil {
-			return errors.New("this is no report of spool import: name another file with --report")
+			continue // a line that a full disk cut off; without the first one, it is no report
 		}
 		switch {
 		case e.Run != "":
 			r.run = e.Run
 		case e.Error == nil:
-			r.done[e.Hash] = true
-		case e.ID != "":
+			r.videos[e.Hash] = e
+		case e.Failed:
+			delete(r.videos, e.Hash)
 			r.tries[e.Hash]++
 		}
 	}
@@ -83,18 +86,15 @@ func (r *report) load() error {
 	return r.add(reported{Run: r.run})
 }
 
-// todo returns the lines that are not done.
-func (r *report) todo(lines []line) []line {
-	var left []line
-	for _, l := range lines {
-		if !r.done[l.hash] {
-			left = append(left, l)
-		}
-	}
-	return left
+// todo returns the lines that are no videos yet or, if ready is wanted, not known to be ready.
+func (r *report) todo(lines []line, ready bool) []line {
+	return slices.DeleteFunc(slices.Clone(lines), func(l line) bool {
+		e, is := r.videos[l.hash]
+		return is && (!ready || e.Status == client.Ready)
+	})
 }
 
-// keyOf returns the Idempotency-Key of a line. After a video of it has failed it is another one.
+// keyOf returns the Idempotency-Key of a line. After a video of it has failed it is another one; after a lost connection it is the same.
 func (r *report) keyOf(l line) string { return fmt.Sprintf("%s-%s-%d", r.run, l.hash, r.tries[l.hash]) }
 
 // add writes what became of a line.

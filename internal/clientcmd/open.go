@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"os/exec"
 	"runtime"
 	"time"
@@ -46,6 +47,11 @@ func (c *Open) Run(ctx context.Context, env *Environment) error {
 	if page == "" {
 		return c.fail(env, fmt.Errorf("this video has no page: it is %s", statusText(v)))
 	}
+	// A browser, and whatever else the system would start, gets addresses of pages only.
+	u, err := url.Parse(page)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return c.fail(env, fmt.Errorf("the server names %q as the page, which is no address of one", page))
+	}
 	if c.JSON {
 		err = printJSON(env.Stdout, map[string]string{"id": v.ID, "url": page})
 	} else {
@@ -54,7 +60,7 @@ func (c *Open) Run(ctx context.Context, env *Environment) error {
 	if err != nil || c.Print {
 		return err
 	}
-	if err := env.browse(page); err != nil {
+	if err := env.browse(u.String()); err != nil {
 		fmt.Fprintf(env.Stderr, "spool: no browser could be opened (%v): open the address yourself\n", err)
 	}
 	return nil

@@ -1,10 +1,12 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -44,11 +46,15 @@ func (p *pages) lookOf(ctx context.Context, tenant video.Tenant, root string) (l
 	if b.Color != "" {
 		l.Style = at(strings.TrimPrefix(b.Color, "#") + ".css")
 	}
-	if b.Name != "" || b.Logo != "" {
-		l.Own, l.Name = true, b.Name
+	if b.Name == "" && b.Logo == "" {
+		return l, nil
 	}
-	if b.URL != "" {
-		l.URL = b.URL
+	l.Own, l.URL = true, cmp.Or(b.URL, root)
+	if l.Name = b.Name; l.Name == "" {
+		l.Name = string(tenant)
+		if u, err := url.Parse(b.URL); err == nil && u.Host != "" {
+			l.Name = u.Host
+		}
 	}
 	return l, nil
 }

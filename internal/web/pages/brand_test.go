@@ -47,6 +47,22 @@ func TestPagesLookLikeTheirTenant(t *testing.T) {
 	}
 }
 
+func TestABrandWithoutANameHasOne(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]brand.Change{
+		"acme.example": {URL: new("https://acme.example/films"), Logo: new([]byte("<svg />"))},
+		"default":      {Logo: new([]byte("<svg />"))},
+		"Spool":        {URL: new("https://acme.example")}, // without a logo or a name nothing leads there
+	} {
+		s := serve(t, ready())
+		_, err := brand.New(s.Store, s.Now).Set(t.Context(), s.By.Tenant, change)
+		s.Must(err)
+		if _, body := get(t, s, "/oembed?url="+base+"/watch/"+publicID); !strings.Contains(body, `"provider_name":"`+want+`"`) {
+			t.Errorf("oEmbed says %s; want %s", body, want)
+		}
+	}
+}
+
 func TestEveryColorOfABrandCanBeRead(t *testing.T) {
 	t.Parallel()
 	for _, hex := range []string{"000000", "ffffff", "ffff00", "00ff00", "0000ff", "808080", "0a7d4f", "ff8a3d"} {
