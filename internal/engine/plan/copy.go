@@ -24,6 +24,9 @@ const (
 	// fewStarts is of how many segments keyframes are also wanted in between: all of them are one argument of ffmpeg,
 	// which the kernel limits to 128 KiB.
 	fewStarts = 4000
+	// longestCopied is how long a copied video may be: a chunk may be all of it, and where its segments begin is one
+	// argument of ffmpeg, too.
+	longestCopied = 12 * time.Hour
 	// maxCopiedLevel is the highest level of H.264 that is copied: 5.2.
 	maxCopiedLevel = 52
 )
@@ -85,7 +88,7 @@ func (s source) copyReasons(p *video.Plan, ask Request) []video.CopyReason {
 	}
 	add(s.edited(), video.CopyEditList)
 	add(slices.ContainsFunc(s.line.Keys, func(k probe.Keyframe) bool { return k.Open || !k.Border && !s.edited() }), video.CopyOpenGOP)
-	add(s.keyDistance(p) > maxKeyDistance+keySlack, video.CopyKeyframes)
+	add(s.keyDistance(p) > maxKeyDistance+keySlack || p.Duration > longestCopied, video.CopyKeyframes)
 	add(s.tooManyBits(p), video.CopyBitrate)
 	add(s.damaged(p), video.CopyDamaged)
 	return c.Reasons
