@@ -35,8 +35,9 @@ const watchWithHLS = `async (library, master) => {
   document.body.append(video);
   video.muted = true;
   const found = {errors: [], targets: [], cues: []}, targets = new Set();
-  hls.on(Hls.Events.ERROR, (_, e) => { // a busy machine may be slow
-    if (e.fatal || !/stall|nudge|timeout/i.test(e.details)) found.errors.push(e.details + (e.fatal ? ", fatal" : ""));
+  hls.on(Hls.Events.ERROR, (_, e) => { // a busy machine may be slow, and hls.js gives up the text that it loads when we seek
+    const ours = e.details == "aborted" && e.frag?.type == "subtitle";
+    if (e.fatal || !ours && !/stall|nudge|timeout/i.test(e.details)) found.errors.push(e.details + (e.fatal ? ", fatal" : ""));
   });
   for (const event of [Hls.Events.LEVEL_LOADED, Hls.Events.AUDIO_TRACK_LOADED, Hls.Events.SUBTITLE_TRACK_LOADED])
     hls.on(event, (_, e) => targets.add(e.details.targetduration));
