@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spool-video/spool/client"
@@ -48,11 +47,7 @@ func (AudioList) Help() string {
 
 // Run lists sound tracks.
 func (c *AudioList) Run(ctx context.Context, env *Environment) error {
-	api, err := c.clientFor(ctx, env, short, &c.ID)
-	if err != nil {
-		return c.fail(env, err)
-	}
-	v, err := api.Video(ctx, c.ID, time.Hour)
+	_, v, err := c.read(ctx, env, c.ID, time.Hour)
 	if err != nil {
 		return c.fail(env, err)
 	}
@@ -101,7 +96,7 @@ func (c *AudioAdd) Run(ctx context.Context, env *Environment) error {
 	if c.Language == "" {
 		c.Language, _ = languageOf(c.File) // without one it is not known
 	}
-	api, err := c.client(env, long)
+	api, err := c.clientFor(ctx, env, long, &c.ID)
 	if err != nil {
 		return c.fail(env, err)
 	}
@@ -117,7 +112,7 @@ func (c *AudioAdd) Run(ctx context.Context, env *Environment) error {
 
 func (c *AudioAdd) add(ctx context.Context, api *client.Client) (client.AudioTrack, error) {
 	options := client.AudioOptions{Language: c.Language, Label: c.Label, Kind: c.Kind}
-	if strings.HasPrefix(c.File, "https://") || strings.HasPrefix(c.File, "http://") {
+	if isURL(c.File) {
 		return api.AddAudioFrom(ctx, c.ID, c.File, options)
 	}
 	f, err := os.Open(c.File)

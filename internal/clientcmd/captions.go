@@ -89,11 +89,7 @@ func (CaptionsList) Help() string {
 
 // Run lists captions.
 func (c *CaptionsList) Run(ctx context.Context, env *Environment) error {
-	api, err := c.clientFor(ctx, env, short, &c.ID)
-	if err != nil {
-		return c.fail(env, err)
-	}
-	v, err := api.Video(ctx, c.ID, originalLife)
+	_, v, err := c.read(ctx, env, c.ID, originalLife)
 	if err != nil {
 		return c.fail(env, err)
 	}

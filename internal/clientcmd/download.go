@@ -62,11 +62,7 @@ type made struct {
 func (c *Download) Run(ctx context.Context, env *Environment) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	api, err := c.clientFor(ctx, env, short, &c.ID)
-	if err != nil {
-		return c.fail(env, err)
-	}
-	v, err := api.Video(ctx, c.ID, originalLife)
+	api, v, err := c.read(ctx, env, c.ID, originalLife)
 	if err != nil {
 		return c.fail(env, err)
 	}

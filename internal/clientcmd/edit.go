@@ -158,36 +158,36 @@ func (env *Environment) runEditor(ctx context.Context, file string) error {
 }
 
 // changesTo returns what is not the same any more.
-func (e editable) changesTo(after editable) (c client.Changes, any bool) {
+func (e editable) changesTo(after editable) (c client.Changes, changed bool) {
 	if after.Title != e.Title {
-		c.Title, any = &after.Title, true
+		c.Title, changed = &after.Title, true
 	}
 	if !same(after.Tags, e.Tags) {
 		tags := append([]string{}, after.Tags...)
-		c.Tags, any = &tags, true
+		c.Tags, changed = &tags, true
 	}
 	if !same(after.Metadata, e.Metadata) {
-		c.Metadata, any = after.Metadata, true
+		c.Metadata, changed = after.Metadata, true
 		if after.Metadata == nil {
 			c.Metadata = client.Metadata{}
 		}
 	}
 	if after.Public != e.Public {
-		c.Public, any = &after.Public, true
+		c.Public, changed = &after.Public, true
 	}
 	if !same(after.ExpiresAt, e.ExpiresAt) {
-		c.ExpiresAt, any = new(time.Time), true // never
+		c.ExpiresAt, changed = new(time.Time), true // never
 		if after.ExpiresAt != nil {
 			c.ExpiresAt = after.ExpiresAt
 		}
 	}
 	if !same(after.AllowedOrigins, e.AllowedOrigins) {
-		c.AllowedOrigins, any = &after.AllowedOrigins, true
+		c.AllowedOrigins, changed = &after.AllowedOrigins, true
 	}
 	if after.AllowNoOrigin != e.AllowNoOrigin {
-		c.AllowNoOrigin, any = &after.AllowNoOrigin, true
+		c.AllowNoOrigin, changed = &after.AllowNoOrigin, true
 	}
-	return c, any
+	return c, changed
 }
 
 // same reports whether two values are written alike.

@@ -271,3 +271,20 @@ func TestNamesOfDownloads(t *testing.T) {
 		}
 	}
 }
+
+func TestASoundTrackIsAddedByAShortenedID(t *testing.T) {
+	t.Parallel()
+	var added string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			added = r.URL.Path
+		}
+		_, _ = io.WriteString(w, `{"videos": [{"id": "`+someID+`"}]}`)
+	}))
+	defer s.Close()
+	env, said := at(io.Discard)
+	c := &AudioAdd{Connection: Connection{Server: s.URL, APIKey: "key"}, ID: someID[:18], File: "https://example.com/dub.mp3"}
+	if err := c.Run(t.Context(), env); err != nil || added != "/api/video/"+someID+"/audio" {
+		t.Errorf("it is added at %q (%v, %q)", added, err, said)
+	}
+}

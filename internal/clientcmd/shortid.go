@@ -37,6 +37,16 @@ func (c *Connection) clientFor(ctx context.Context, env *Environment, retryFor t
 	return api, nil
 }
 
+// read returns a client, and a video, whose ID may be shortened, with addresses that are valid for life.
+func (c *Connection) read(ctx context.Context, env *Environment, id string, life time.Duration) (*client.Client, client.Video, error) {
+	api, err := c.clientFor(ctx, env, short, &id)
+	if err != nil {
+		return nil, client.Video{}, err
+	}
+	v, err := api.Video(ctx, id, life)
+	return api, v, err
+}
+
 // each returns the address of each ID.
 func each(ids []string) []*string {
 	all := make([]*string, len(ids))

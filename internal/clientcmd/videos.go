@@ -137,11 +137,7 @@ func (c *Get) Run(ctx context.Context, env *Environment) error {
 	if err := checkLife(c.Life); err != nil {
 		return err
 	}
-	api, err := c.clientFor(ctx, env, short, &c.ID)
-	if err != nil {
-		return c.fail(env, err)
-	}
-	v, err := api.Video(ctx, c.ID, c.Life)
+	_, v, err := c.read(ctx, env, c.ID, c.Life)
 	if err != nil {
 		return c.fail(env, err)
 	}

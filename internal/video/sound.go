@@ -71,7 +71,7 @@ func (v *Video) AudioTracks() []AudioTrack {
 	return v.Sound.Tracks
 }
 
-// AwaitsTrack reports whether a file is the one of a sound track that is still being made.
+// AwaitsTrack reports whether a file belongs to a sound track that is still being made.
 func (v *Video) AwaitsTrack(file string) bool {
 	t, ok := v.Sound.find(func(t AudioTrack) bool { return t.File() == file })
 	return ok && v.StatusOf(t) == Processing

@@ -41,7 +41,7 @@ func ReadRendition(p Input) (Rendition, error) {
 // finished rendition file.
 func readAudio(p Input) (*Piece, error) { return readKind(p, false) }
 
-// readKind reads the tables of the track of pictures, or of the one of sound, in a file. In a file with one track it is that.
+// readKind reads the tables of the track with pictures, or with sound, in a file. Of a file with one track it reads that.
 func readKind(p Input, pictures bool) (*Piece, error) {
 	boxes, err := p.topBoxes()
 	if err != nil {
